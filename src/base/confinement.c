@@ -57,7 +57,7 @@ static void set_limit(__rlimit_resource_t resource, uint64_t value)
 		value = limit.rlim_max;
 	limit.rlim_cur = limit.rlim_max = value;
 	if (setrlimit(resource, &limit))
-		log_debug("a resource limit cannot be set: %s", strerror(errno));
+		log_debug("cannot set a resource limit: %s", strerror(errno));
 }
 
 /* No core file either: it would contain data that root has read. */
@@ -264,7 +264,7 @@ static bool restrict_system_calls(void)
 		seccomp_release(filter);
 	}
 	if (err)
-		log_debug("system calls cannot be restricted: %s", strerror(-err));
+		log_debug("cannot restrict system calls: %s", strerror(-err));
 	return !err;
 }
 
@@ -277,7 +277,7 @@ unsigned int confinement_enter(const struct confinement *confinement)
 	set_limits(confinement);
 	parts |= change_user(confinement->user) ? CONFINED_USER : 0;
 	if (!drop_capabilities()) {
-		log_debug("capabilities cannot be dropped: %s", strerror(errno));
+		log_debug("cannot drop capabilities: %s", strerror(errno));
 		return parts;
 	}
 	parts |= CONFINED_CAPABILITIES;
@@ -403,7 +403,7 @@ int confinement_refuse_all_but_sampling(void)
 void confinement_raise_priority(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) == 0 && setpriority(PRIO_PROCESS, 0, URGENT_NICENESS))
-		log_debug("the priority cannot be raised: %s", strerror(errno));
+		log_debug("cannot raise the priority: %s", strerror(errno));
 }
 
 void confinement_lower_priority(void)

@@ -181,7 +181,7 @@ int file_open_anonymous(const char *folder, struct error *error)
 	if (fd >= 0)
 		return fd;
 	return error_set(error, -errno,
-			 "cannot make a temporary file in '%s': %m; set TMPDIR to a directory with "
-			 "room",
+			 "cannot create a temporary file in '%s': %m; set TMPDIR to a directory "
+			 "with room",
 			 folder);
 }

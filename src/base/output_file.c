@@ -192,13 +192,14 @@ static int open_for(struct output_file *file, mode_t mode, struct error *error)
 	if (!is_ours(&status))
 		return error_set(
 			error, -EPERM,
-			"cannot write '%s': what is there belongs to another user (uid %u)",
+			"cannot write '%s': the existing file belongs to another user (uid %u)",
 			file->path, status.st_uid);
 	if (S_ISFIFO(status.st_mode))
 		return open_device(file, &status);
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, -EINVAL,
-				 "cannot write '%s': what is there is no regular file", file->path);
+				 "cannot write '%s': it exists and is not a regular file",
+				 file->path);
 	return open_replacement(file, mode);
 }
 

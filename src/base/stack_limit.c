@@ -35,23 +35,23 @@ int stack_limit_raise(struct error *error)
 	int err;
 
 	if (getrlimit(RLIMIT_STACK, &limit))
-		return error_set(error, -errno, "the limit of the stack cannot be read: %s",
-				 strerror(errno));
+		return error_set(error, -errno, "cannot read the stack limit: %s", strerror(errno));
 	if (limit.rlim_cur >= USUAL_BYTES)
 		return 0;
 	if (limit.rlim_max < NEEDED_BYTES)
-		return error_set(error, -ENOMEM,
-				 "the stack may have %llu KB, and %u KB are needed: raise the hard "
-				 "limit (ulimit -Hs)",
-				 (unsigned long long)limit.rlim_max >> 10, NEEDED_BYTES >> 10);
+		return error_set(
+			error, -ENOMEM,
+			"the stack limit is %llu KB, %u KB are needed: raise the hard limit "
+			"(ulimit -Hs)",
+			(unsigned long long)limit.rlim_max >> 10, NEEDED_BYTES >> 10);
 	before = limit;
 	limit.rlim_cur = limit.rlim_max < USUAL_BYTES ? limit.rlim_max : USUAL_BYTES;
 	if (setrlimit(RLIMIT_STACK, &limit))
-		return error_set(error, -errno, "the limit of the stack cannot be raised: %s",
+		return error_set(error, -errno, "cannot raise the stack limit: %s",
 				 strerror(errno));
 	is_raised = true;
 	err = set_thread_size(limit.rlim_cur);
-	return err ? error_set(error, err, "threads cannot have larger stacks: %s", strerror(-err))
+	return err ? error_set(error, err, "cannot give threads larger stacks: %s", strerror(-err))
 		   : 0;
 }
 

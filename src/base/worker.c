@@ -71,7 +71,7 @@ bool worker_stop(struct worker *worker, struct rusage *ret_usage)
 		}
 		nanosleep(&pause, NULL);
 	}
-	log_debug("process %d does not end", pid);
+	log_debug("process %d does not exit", pid);
 	return false;
 }
 

@@ -144,7 +144,7 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 	if (!source->dwarf)
 		return -EINVAL;
 	if (!are_strings_ended(elf, names)) {
-		log_debug("%s: debug information has a string without an end, skipping", path);
+		log_debug("%s: debug information with an unterminated string, skipping", path);
 		return -EINVAL;
 	}
 	return 0;

@@ -234,17 +234,19 @@ static int refuse_missing(struct function_search *search, struct error *error)
 	char names[NEAR_NAMES_TEXT_BYTES];
 
 	if (!has_clone(search) && was_inlined(search->objfile, name))
-		return error_set(error, -ENOENT,
-				 "%s: '%s' was inlined wherever it is called: there is no function "
-				 "left to probe; one that calls it can be",
-				 path, name);
+		return error_set(
+			error, -ENOENT,
+			"%s: '%s' was inlined at every call: no function is left to probe; "
+			"probe one of its callers",
+			path, name);
 	near_names_format(&search->near, names);
-	return error_set(error, -ENOENT, "%s has no function '%s'%s", path, name,
-			 search->near.num_found ? names
-			 : objfile_has_symtab(search->objfile)
-				 ? ""
-				 : "; it has no symbol table, only what it exports (a package with "
-				   "its debug symbols has the others)");
+	return error_set(
+		error, -ENOENT, "%s has no function '%s'%s", path, name,
+		search->near.num_found ? names
+		: objfile_has_symtab(search->objfile)
+			? ""
+			: "; it has no symbol table, only exported symbols (the package with its "
+			  "debug symbols has the others)");
 }
 
 /* ---- several ------------------------------------------------------------------------------ */
@@ -301,7 +303,8 @@ static int check_demangled(const struct function_search *search, struct error *e
 		error, -ENOTUNIQ,
 		has_others
 			? "several functions are called '%s': %s; give the mangled name of one"
-			: "of '%s' there is only what the compiler has made of it: %s; give its mangled name",
+			: "'%s' exists only as clones made by the compiler: %s; give the mangled "
+			  "name of one",
 		search->query->name, list);
 }
 
@@ -341,8 +344,8 @@ static int check_instructions(struct function_search *search, const struct named
 		if (!instruction_decode(code + position, num_bytes - position, &instruction))
 			return error_set(error, -EILSEQ,
 					 "%s+0x%" PRIx64
-					 ": whether an instruction begins there is not "
-					 "known: that at +0x%" PRIx64 " is none that we can read",
+					 ": unknown whether an instruction starts there: "
+					 "cannot decode the one at +0x%" PRIx64,
 					 name, offset, position);
 		if (position == offset)
 			return 0;
@@ -350,7 +353,7 @@ static int check_instructions(struct function_search *search, const struct named
 			return error_set(
 				error, -EILSEQ,
 				"%s+0x%" PRIx64 " is in the middle of an instruction, which "
-				"begins at +0x%" PRIx64 "; the next one begins at +0x%" PRIx64,
+				"starts at +0x%" PRIx64 "; the next one starts at +0x%" PRIx64,
 				name, offset, position, position + instruction.length);
 		position += instruction.length;
 	}
@@ -377,7 +380,7 @@ static int check_offset(struct function_search *search, const struct named_funct
 		return check_instructions(search, function, size, error);
 	if (offset % sizeof(uint32_t))
 		return error_set(error, -EILSEQ,
-				 "%s+0x%" PRIx64 " is in the middle of an instruction: these begin "
+				 "%s+0x%" PRIx64 " is in the middle of an instruction: these start "
 				 "at multiples of 4",
 				 search->query->name, offset);
 	return 0;
@@ -407,11 +410,10 @@ static int add_point(struct function_search *search, const struct named_function
 /* The called function has another name, and this one does not lead to it. */
 static int refuse_ifunc(const struct function_search *search, struct error *error)
 {
-	return error_set(
-		error, -ENXIO,
-		"%s: what '%s' is gets chosen when a program starts (IFUNC), from functions "
-		"with other names; a profile of the program shows which",
-		objfile_get_path(search->objfile), search->query->name);
+	return error_set(error, -ENXIO,
+			 "%s: '%s' is resolved when a program starts (IFUNC), to one of several "
+			 "functions; a profile of the program shows which",
+			 objfile_get_path(search->objfile), search->query->name);
 }
 
 static int add_points(struct function_search *search, struct probe_point_list *ret,

@@ -328,7 +328,7 @@ static Elf *get_debug_elf(struct objfile *objfile)
 	if (debug_file_open(&query, &fd) && download_debug_file(objfile, &fd))
 		return NULL; /* not found, here or on a server */
 	if (elf_source_open(fd, &objfile->debug))
-		log_debug("%s: its debug file is not ELF, skipping", objfile->path);
+		log_debug("%s: its debug file is not an ELF file, skipping", objfile->path);
 	return objfile->debug.elf;
 }
 

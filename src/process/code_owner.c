@@ -68,7 +68,7 @@ int code_owner_check(const struct code_owner *owner, const char *path, int fd, s
 	struct stat status;
 
 	if (fstat(fd, &status))
-		return error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
+		return error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, -EPERM, "%s: must be a regular file", path);
 	if (status.st_uid != owner->uid && status.st_uid != 0)
@@ -76,6 +76,7 @@ int code_owner_check(const struct code_owner *owner, const char *path, int fd, s
 				 path, status.st_uid, owner->uid);
 	/* Copies of files from file systems in user space are root's and world-writable. */
 	if (status.st_uid == 0 && owner->uid != 0 && status.st_mode & S_IWOTH)
-		return error_set(error, -EPERM, "%s: is root's, but others may write it", path);
+		return error_set(error, -EPERM, "%s: belongs to root, but others can write it",
+				 path);
 	return 0;
 }

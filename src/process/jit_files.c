@@ -62,7 +62,7 @@ static void watch(int watch_fd, int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (watch_fd >= 0 && inotify_add_watch(watch_fd, path, IN_MODIFY) < 0)
-		log_debug("%s: cannot be watched", path);
+		log_debug("%s: cannot watch it", path);
 }
 
 static int search_perf_map(struct jit_files *jit, struct slow_opener *opener, const char *proc_root,
@@ -146,7 +146,7 @@ static int read_jitdump(struct jit_files *jit, uint64_t limit_bytes)
 	int err = jitdump_refresh(jit->jitdump, jit->jitdump_fd, limit_bytes);
 
 	if (!was_foreign && jitdump_has_foreign_clock(jit->jitdump))
-		log_debug("a jitdump has times of a clock of its own: names change when it grows");
+		log_debug("jitdump with a clock of its own: names change when it grows");
 	return err;
 }
 

@@ -86,11 +86,11 @@ int jitdump_check(const char *proc_root, pid_t pid, const char *path, int fd, pi
 	int err = code_owner_read(proc_root, pid, &owner);
 
 	if (err)
-		return error_set(error, err, "%s/%d/status: cannot be read: %s", proc_root, pid,
+		return error_set(error, err, "%s/%d/status: cannot read it: %s", proc_root, pid,
 				 strerror(-err));
 	/* A child inherits its parent's mapping. */
 	if (jitdump_get_pid(path) != owner.inner_pid)
-		return error_set(error, -EPERM, "%s: is not that of process %d", path,
+		return error_set(error, -EPERM, "%s: belongs to a process other than %d", path,
 				 owner.inner_pid);
 	err = code_owner_check(&owner, path, fd, error);
 	if (err)

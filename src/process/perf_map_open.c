@@ -43,7 +43,7 @@ static int open_owned(struct slow_opener *opener, pid_t pid, const char *root, c
 	if (fd == -ENOTSUP)
 		return error_set(error, -EPERM, "%s: must be a regular file", whole.data);
 	if (fd < 0)
-		return error_set(error, fd, "%s: cannot be opened: %s", whole.data, strerror(-fd));
+		return error_set(error, fd, "%s: cannot open it: %s", whole.data, strerror(-fd));
 	err = code_owner_check(owner, whole.data, fd, error);
 	if (err)
 		return err;
@@ -62,7 +62,7 @@ int perf_map_open(struct slow_opener *opener, const char *proc_root, pid_t pid, 
 	int err = code_owner_read(proc_root, pid, &owner);
 
 	if (err)
-		return error_set(error, err, "%s/%d/status: cannot be read: %s", proc_root, pid,
+		return error_set(error, err, "%s/%d/status: cannot read it: %s", proc_root, pid,
 				 strerror(-err));
 	text_printf(&root, "%s/%d/root", proc_root, pid);
 	text_printf(&inner, "/tmp/perf-%d.map", owner.inner_pid);

@@ -354,7 +354,7 @@ int table_cache_load(const struct table_cache *cache, const uint8_t *build_id,
 
 	table = parse(&bytes, build_id, build_id_size);
 	if (!table)
-		return error_set(error, -EINVAL, "%s/%s: at byte %zu: not a whole unwind table",
+		return error_set(error, -EINVAL, "%s/%s: at byte %zu: incomplete unwind table",
 				 cache->folder, name, bytes.offset);
 	/* Mark it as used; a failure only means that it is removed sooner. */
 	(void)futimens(fd, NULL);
@@ -451,7 +451,7 @@ int table_cache_store(struct table_cache *cache, const uint8_t *build_id, uint8_
 	int err;
 
 	if (make_name(build_id, build_id_size, name))
-		return error_set(error, -EINVAL, "%s: no build ID to keep it by", cache->folder);
+		return error_set(error, -EINVAL, "%s: no build ID to store it by", cache->folder);
 	if (size_bytes > cache->limit_bytes || size_bytes > FILE_MAX_BYTES)
 		return error_set(error, -EFBIG, "%s/%s: larger than the cache", cache->folder,
 				 name);

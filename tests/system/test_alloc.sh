@@ -8,7 +8,7 @@ need_recording
 
 load=$WORKLOADS/allocations
 if ! "$STACKWIDE" record --alloc -c 1 -o "$TMPDIR/first.folded" -- "$load" 1 2>"$TMPDIR/err"; then
-    ! grep -q 'takes Linux 5.15' "$TMPDIR/err" || skip "this kernel does not tell a program which of its probes was hit"
+    ! grep -q 'needs Linux 5.15' "$TMPDIR/err" || skip "this kernel does not tell a program which of its probes was hit"
     fail "record --alloc: $(cat "$TMPDIR/err")"
 fi
 

@@ -33,10 +33,10 @@ expect_between "off-CPU time of five threads" "$exact_ns" $((5 * 900000000)) $((
 # All five have lived all the time, and the napper alone has run.
 each_us=$((lived_ns / 5000))
 
-if grep -q 'sleep at the end are not seen' "$TMPDIR/record.err"; then
+if grep -q 'cannot see threads that sleep at the end' "$TMPDIR/record.err"; then
     fail "this kernel takes no program that looks at sleeping threads"
 fi
-if grep -q 'that sleep at the end end in the kernel' "$TMPDIR/record.err"; then
+if grep -q 'no user stacks of threads that sleep at the end' "$TMPDIR/record.err"; then
     echo "this kernel does not let the stack of a sleeping thread be copied"
     user='\[truncated\]'
     ((truncated > 0)) || fail "no user stack is truncated"

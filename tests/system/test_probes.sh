@@ -59,14 +59,14 @@ if ! is_brief; then
     record -v -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 10))" 12
     expect_account_adds_up "$TMPDIR/threads.json"
     expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 10 * 12))"
-    grep -q "keep its CPU" "$TMPDIR/record.err" || [[ $(stats_get "$TMPDIR/threads.json" lost.preempted) = 0 ]] || fail "hits are lost: $(cat "$TMPDIR/threads.json")"
+    grep -q "lose its CPU" "$TMPDIR/record.err" || [[ $(stats_get "$TMPDIR/threads.json" lost.preempted) = 0 ]] || fail "hits are lost: $(cat "$TMPDIR/threads.json")"
 fi
 
 # With arguments and results; with the places of a note, whose argument is not everywhere in the same register. Of 0 to
 # 99 bytes the first is nothing, and of 99 the result is less.
 passed="usdt:$load:workload:request{arg1:By}"
 if ! "$STACKWIDE" record -q -e "$passed" -o "$TMPDIR/passed.folded" -- true 2>"$TMPDIR/err"; then
-    grep -q 'this takes Linux 5.15' "$TMPDIR/err" || fail "an argument of a note is refused: $(cat "$TMPDIR/err")"
+    grep -q 'need Linux 5.15' "$TMPDIR/err" || fail "an argument of a note is refused: $(cat "$TMPDIR/err")"
     echo "this kernel does not tell a program at which of several places it runs: arguments of notes are not measured"
     passed=
 fi
@@ -196,19 +196,19 @@ exec 3>&- 4>&-
 # The program alone decides what is not to be had.
 if ! is_brief; then
     mkfifo "$TMPDIR/fifo"
-    expect_refused 2 "there is no file /nonexistent/x" -e uprobe:/nonexistent/x:f
-    expect_refused 2 "is no ELF file" -e uprobe:/etc/passwd:f
-    expect_refused 2 "no regular file" -e "uprobe:$TMPDIR/fifo:f"
-    expect_refused 2 "there is no library 'libnonexistent'" -e uprobe:libnonexistent:f
+    expect_refused 2 "no file /nonexistent/x" -e uprobe:/nonexistent/x:f
+    expect_refused 2 "is not an ELF file" -e uprobe:/etc/passwd:f
+    expect_refused 2 "not a regular file" -e "uprobe:$TMPDIR/fifo:f"
+    expect_refused 2 "no library 'libnonexistent'" -e uprobe:libnonexistent:f
     expect_refused 2 "did you mean 'handle_request'" -e "uprobe:$load:handle_requst"
-    expect_refused 2 "was inlined wherever it is called" -e "uprobe:$load:inlined_request"
+    expect_refused 2 "was inlined at every call" -e "uprobe:$load:inlined_request"
     expect_refused 2 "is beyond the function" -e "uprobe:$function+0x10000"
     expect_refused 2 "argument 9 of 'handle_request' is passed in memory" -e "uprobe:$function{arg9}"
-    expect_refused 2 "only {retval} is known" -e "uretprobe:$function{arg1}"
+    expect_refused 2 "knows only {retval}" -e "uretprobe:$function{arg1}"
     expect_refused 2 "did you mean 'workload:request'" -e "usdt:$load:workload:reqest"
     expect_refused 2 "has no argument 2" -e "usdt:$load:workload:request{arg2}"
     [[ -z ${next-} ]] || ((offset == 1)) ||
-        expect_refused 2 "is in the middle of an instruction, which begins at +0x0; the next one begins at +0x$(printf %x "$offset")" -e "uprobe:$function+$((offset - 1))"
+        expect_refused 2 "is in the middle of an instruction, which starts at +0x0; the next one starts at +0x$(printf %x "$offset")" -e "uprobe:$function+$((offset - 1))"
 fi
 
 # The kernel itself.

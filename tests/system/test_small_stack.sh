@@ -22,4 +22,4 @@ cd "$TMPDIR"
     expect_status 1 "$STACKWIDE" report x.html
 ) || exit 1
 [[ $(wc -l <err) = 1 ]] || fail "more than one line: $(<err)"
-grep -q 'the stack may have 512 KB' err || fail "$(<err)"
+grep -q 'the stack limit is 512 KB' err || fail "$(<err)"

@@ -204,13 +204,13 @@ static int explain_usdt(const struct elf_probe_query *query, int code,
 	if (code == -ENOTSUP)
 		return error_set(
 			error, -EDOM,
-			"%s: argument %u of '%s:%s' is no integer, or not where it could be "
-			"read from",
+			"%s: argument %u of '%s:%s' is not an integer, or cannot be read where "
+			"it is",
 			query->path, query->argument, query->provider, query->name);
 	if (code == -E2BIG)
 		return error_set(error, code, "%s has more than %d probes '%s:%s'", query->path,
 				 PROBE_MAX_POINTS, query->provider, query->name);
-	return error_set(error, code, "%s: its probes (.note.stapsdt) cannot be read", query->path);
+	return error_set(error, code, "%s: cannot read its probes (.note.stapsdt)", query->path);
 }
 
 static int find_usdt(struct objfile *objfile, const struct elf_probe_query *query,
@@ -237,10 +237,11 @@ static int find_functions(struct objfile *objfile, const struct elf_probe_query 
 		return err;
 	err = function_argument_get(query->argument, machine, &argument);
 	if (err)
-		return error_set(error, -EDOM,
-				 "argument %u of '%s' is passed in memory: only the first ones, in "
-				 "registers, can be read",
-				 query->argument, query->name);
+		return error_set(
+			error, -EDOM,
+			"argument %u of '%s' is passed in memory: only arguments in registers "
+			"can be read",
+			query->argument, query->name);
 	array_for_each (&ret->points, point)
 		point->argument = argument;
 	return 0;
@@ -265,13 +266,14 @@ static int find_probe(const struct elf_probe_query *query, const int *fds,
 	int err = objfile_open(fds[FILE_FD], query->path, "/usr/lib/debug", &objfile, error);
 
 	if (err == -ENOEXEC)
-		return error_set(error, err, "%s is no ELF file: there is no code in it to probe",
+		return error_set(error, err, "%s is not an ELF file: it has no code to probe",
 				 query->path);
 	if (err)
 		return err;
 	if (!is_of_this_machine(objfile))
 		return error_set(error, -ENOEXEC,
-				 "%s is no 64-bit program or library of this machine", query->path);
+				 "%s is not a 64-bit program or library for this machine",
+				 query->path);
 	objfile_set_opener(objfile, &opener);
 	return query->provider[0]
 		       ? find_usdt(objfile, query, ret, error)
@@ -626,7 +628,7 @@ static int exchange(const struct elf_worker *worker, const struct worker_process
 static const char *explain(int err)
 {
 	return err == -ETIMEDOUT ? "takes too long to read"
-				 : "has ended the process that was reading it";
+				 : "killed the process that was reading it";
 }
 
 /*
@@ -733,7 +735,7 @@ static int read_table(int fd, const char *path, struct unwind_table **ret, struc
 	err = table_image_read(fd, ret);
 	if (!err || err == -ENOMEM)
 		return err;
-	return error_set(error, -EBADMSG, "%s: no whole unwind table", path);
+	return error_set(error, -EBADMSG, "%s: incomplete unwind table", path);
 }
 
 int elf_worker_build_table(struct elf_worker *worker, const struct elf_source_file *file,

@@ -120,7 +120,7 @@ static int put_event(const struct device *device, const char *name, const char *
 		     struct event *event, struct error *error)
 {
 	if (depth == MAX_DEPTH)
-		return error_set(error, -EINVAL, "%s/%s/: its description has no end", device->name,
+		return error_set(error, -EINVAL, "%s/%s/: unterminated description", device->name,
 				 name);
 	return put_words(device, words, depth + 1, event, error);
 }
@@ -158,14 +158,15 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 	}
 	err = put_described_bits(device, word, value, event);
 	if (err == -ERANGE)
-		return error_set(error, -EINVAL, "%s/%s=%s/: the device takes no number as large",
+		return error_set(error, -EINVAL, "%s/%s=%s/: number too large for the device",
 				 device->name, word, equals ? equals + 1 : "1");
 	if (err == -ENOMEM)
 		return err;
-	return err ? error_set(error, -EINVAL,
-			       "%s/%s/: the device knows no such word; %s/%s/format and events "
-			       "have those that it knows",
-			       device->name, word, device->devices, device->name)
+	return err ? error_set(
+			     error, -EINVAL,
+			     "%s/%s/: unknown word for the device; %s/%s/format and events list the "
+			     "known ones",
+			     device->name, word, device->devices, device->name)
 		   : 0;
 }
 
@@ -201,14 +202,14 @@ int event_device_configure(const char *devices, const char *device, const char *
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		return error_set(error, -ENOTSUP,
-				 "this machine has no device '%s' that counts events; %s has those "
-				 "that it has",
-				 device, devices);
+		return error_set(
+			error, -ENOTSUP,
+			"no device '%s' counts events on this machine; %s lists those that do",
+			device, devices);
 	errno = 0;
 	number = strtoul(type.data, &end, 10);
 	if (errno || *end || number > UINT32_MAX)
-		return error_set(error, -ENOTSUP, "%s/%s/type is '%s' and not a number", devices,
+		return error_set(error, -ENOTSUP, "%s/%s/type is '%s', not a number", devices,
 				 device, type.data);
 	event->type = (uint32_t)number;
 	return put_words(&found, words, 0, event, error);

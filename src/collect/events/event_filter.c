@@ -127,11 +127,11 @@ static int parse_number(struct filter_parser *parser, struct wire_predicate *pre
 	char *end;
 
 	if (*begin == '"' || *begin == '\'')
-		return refuse(parser, begin, "the field is a number, which stands without quotes");
+		return refuse(parser, begin, "the field is a number: write it without quotes");
 	if (!isdigit((unsigned char)begin[length]))
 		return refuse(parser, begin, "expected a number, such as 4096, 0x1000 or -1");
 	if (*begin == '-' && !predicate->is_signed)
-		return refuse(parser, begin, "the field has no sign: expected a number from 0");
+		return refuse(parser, begin, "the field is unsigned: expected a number from 0");
 	while (isalnum((unsigned char)begin[length]))
 		length++;
 	if (length > MAX_DIGITS)
@@ -276,7 +276,7 @@ static int refuse_unknown_field(const struct filter_parser *parser, const char *
 	if (used >= sizeof(fields))
 		strcpy(fields + sizeof(fields) - sizeof("..."), "...");
 	near_names_format(&near, near_text);
-	return refuse(parser, name, "there is no field '%s'%s%s%s%s", word, near_text,
+	return refuse(parser, name, "no field '%s'%s%s%s%s", word, near_text,
 		      near.num_found ? " There are "
 		      : used         ? "; there are "
 				     : "",
@@ -338,8 +338,8 @@ static int describe_field(const struct filter_parser *parser, const struct event
 	predicate->is_signed = field->is_signed;
 	if (is_user_text && field->kind != FIELD_POINTER)
 		return refuse(parser, at,
-			      "'%.*s' is no address of text: .ustring does not go with it", length,
-			      name);
+			      "'%.*s' is not an address of text: .ustring does not apply to it",
+			      length, name);
 	switch (field->kind) {
 	case FIELD_NUMBER:
 		predicate->kind = WIRE_PREDICATE_NUMBER;
@@ -359,9 +359,10 @@ static int describe_field(const struct filter_parser *parser, const struct event
 		return 0;
 	case FIELD_POINTER:
 		if (is_of_call && !is_user_text)
-			return refuse(parser, at,
-				      "'%.*s' is in the program's memory: expected %.*s.ustring",
-				      length, name, length, name);
+			return refuse(
+				parser, at,
+				"'%.*s' is text in the program's memory: expected %.*s.ustring",
+				length, name, length, name);
 		predicate->kind =
 			is_user_text ? WIRE_PREDICATE_USER_POINTER : WIRE_PREDICATE_KERNEL_POINTER;
 		return 0;
@@ -397,7 +398,7 @@ static int parse_field(struct filter_parser *parser, struct wire_predicate *pred
 		return describe_field(parser, field, is_user_text, predicate);
 	if (is_user_text)
 		return refuse(parser, name,
-			      "'%.*s' is no address of text: .ustring does not go with it",
+			      "'%.*s' is not an address of text: .ustring does not apply to it",
 			      (int)length, name);
 	return find_common_field(parser, name, length, predicate);
 }
@@ -427,13 +428,13 @@ static int parse_operator(struct filter_parser *parser, struct wire_predicate *p
 		if (!take(parser, operators[i].word))
 			continue;
 		if (is_text ? !operators[i].is_of_text : !operators[i].is_of_numbers)
-			return refuse(parser, begin, "'%s' does not go with %s", operators[i].word,
+			return refuse(parser, begin, "'%s' does not apply to %s", operators[i].word,
 				      is_text ? "text, which has ==, != and ~"
 					      : "a number, which has ==, !=, <, <=, >, >= and &");
 		/* The kernel accepts this, but it never matches. */
 		if (predicate->kind == WIRE_PREDICATE_CPU &&
 		    operators[i].holds_for == WIRE_SHARES_BITS)
-			return refuse(parser, begin, "'&' does not go with the number of a CPU");
+			return refuse(parser, begin, "'&' does not apply to the number of a CPU");
 		predicate->holds_for = operators[i].holds_for;
 		*ret_is_glob = *begin == '~';
 		return 0;
@@ -504,8 +505,7 @@ static int parse_part(struct filter_parser *parser, bool is_negated, uint8_t *re
 	if (!take(parser, "("))
 		return parse_comparison(parser, is_negated, ret);
 	if (parser->depth == MAX_DEPTH) {
-		(void)refuse(parser, begin, "more than %d parentheses inside each other",
-			     MAX_DEPTH);
+		(void)refuse(parser, begin, "more than %d nested parentheses", MAX_DEPTH);
 		return -E2BIG;
 	}
 	parser->depth++;
@@ -625,7 +625,7 @@ int event_filter_add(struct event_filter *filter, const char *expression,
 		return err;
 	if (*parser.at)
 		return refuse(&parser, parser.at,
-			      *parser.at == ')' ? "there is no '(' for this one"
+			      *parser.at == ')' ? "the '(' of this ')' is missing"
 						: "expected &&, || or the end");
 	set_targets(&parser, root, WIRE_FILTER_PASSES, WIRE_FILTER_FAILS);
 	text_append_string(&filter->text, parser.copied);

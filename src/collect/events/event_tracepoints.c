@@ -138,14 +138,14 @@ static int describe_field(const struct tracepoint_search *search, const char *na
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		return error_set(search->error, -EINVAL,
-				 err == -ENOENT
-					 ? "%s has no field '%s'; %s/events/*/*/format has "
-					   "those that there are"
-					 : "the field '%s' of %s is no number; %s/events/*/*/"
-					   "format says what fields are",
-				 err == -ENOENT ? name : words->field,
-				 err == -ENOENT ? words->field : name, search->tracing);
+		return error_set(
+			search->error, -EINVAL,
+			err == -ENOENT
+				? "%s has no field '%s'; %s/events/*/*/format lists its fields"
+				: "the field '%s' of %s is not a number; %s/events/*/*/format has the "
+				  "types of fields",
+			err == -ENOENT ? name : words->field, err == -ENOENT ? words->field : name,
+			search->tracing);
 	if (!words->unit)
 		return 0;
 	event->unit = strdup(event_unit_get(words->unit));
@@ -172,8 +172,8 @@ static int add(const char *name, void *context)
 		return 0;
 	if (search->ret->events.length >= MAX_EVENTS)
 		return error_set(search->error, -E2BIG,
-				 "'%s' matches more than %d tracepoints; a narrower pattern, or "
-				 "several recordings, can have them",
+				 "'%s' matches more than %d tracepoints; use a narrower pattern or "
+				 "several recordings",
 				 search->words->pattern, MAX_EVENTS);
 	event = array_add(&search->ret->events);
 	if (!event)
@@ -185,7 +185,7 @@ static int add(const char *name, void *context)
 		return -ENOMEM;
 	err = read_id(search->tracing, name, &event->config);
 	if (err)
-		return error_set(search->error, err, "%s: its number cannot be read: %s", name,
+		return error_set(search->error, err, "%s: cannot read its number: %s", name,
 				 strerror(-err));
 	return describe_field(search, name, event);
 }
@@ -193,16 +193,16 @@ static int add(const char *name, void *context)
 static int refuse_without_tracefs(const char *name, struct error *error)
 {
 	return error_set(error, -ENOTSUP,
-			 "%s: tracepoints are described in tracefs, which is not mounted; "
-			 "'mount -t tracefs tracefs /sys/kernel/tracing' does",
+			 "%s: tracepoints need tracefs, which is not mounted; run 'mount -t "
+			 "tracefs tracefs /sys/kernel/tracing'",
 			 name);
 }
 
 static int refuse_without_rights(const char *tracing, const char *name, struct error *error)
 {
 	return error_set(error, -EACCES,
-			 "%s: tracepoints may not be read without rights: run as root, or "
-			 "'mount -o remount,mode=755 %s'",
+			 "%s: not permitted to read tracepoints: run as root, or 'mount -o "
+			 "remount,mode=755 %s'",
 			 name, tracing);
 }
 
@@ -269,10 +269,11 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	if (!tracing)
 		return refuse_without_tracefs(pattern, error);
 	if (!pattern[length] || length > NAME_MAX)
-		return error_set(error, -EINVAL, "'%s' is no tracepoint's name", pattern);
+		return error_set(error, -EINVAL, "'%s' is not a name of a tracepoint", pattern);
 	if (strchr(pattern + length + 1, ':'))
 		return error_set(error, -EINVAL,
-				 "%s: a tracepoint is in the kernel and has no modifiers", pattern);
+				 "%s: tracepoints are in the kernel and take no modifiers",
+				 pattern);
 	snprintf(subsystems, sizeof(subsystems), "%.*s", (int)length, pattern);
 	err = list(tracing, subsystems, add, &search);
 	if (err == -EACCES || err == -EPERM)
@@ -296,7 +297,7 @@ int event_tracepoint_filter(const char *tracing, const char *expression, struct 
 		return err;
 	if (err)
 		return error_set(error, err == -EACCES ? -EACCES : -EINVAL,
-				 "%s: what its filter may compare cannot be read: %s", name,
+				 "%s: cannot read the fields for its filter: %s", name,
 				 strerror(-err));
 	if (!event->filter)
 		event->filter = event_filter_new(name, (uint32_t)event->config);

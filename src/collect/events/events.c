@@ -141,9 +141,9 @@ static int refuse_unknown(const struct event_paths *paths, const char *word, str
 	    event_tracepoints_list(paths->tracing, compare_with, &near) == -ENOMEM)
 		return -ENOMEM;
 	near_names_format(&near, names);
-	return error_set(error, -EINVAL, "there is no event '%.*s'%s", MAX_WORD, word,
+	return error_set(error, -EINVAL, "no event '%.*s'%s", MAX_WORD, word,
 			 near.num_found ? names
-					: "; 'stackwide events' lists those that there are");
+					: "; 'stackwide events' lists the events of this machine");
 }
 
 /* ---- words -------------------------------------------------------------------------------- */
@@ -166,8 +166,8 @@ static int take_modifiers(const char *word, const char *modifiers, struct event 
 		else
 			return error_set(
 				error, -EINVAL,
-				"%s: '%c' is none of u (user), k (kernel), h (hypervisor) and, up to "
-				"three times, p (precise)",
+				"%s: '%c' is not one of u (user), k (kernel), h (hypervisor) and, up "
+				"to three times, p (precise)",
 				word, *at);
 	}
 	if (!counts_user && !counts_kernel && !counts_hypervisor)
@@ -270,11 +270,10 @@ static int split_field(char *word, char *brace, struct tracepoint_words *ret, st
 		return error_set(error, -EINVAL,
 				 "%s: expected a field's name and, after a colon, its unit", word);
 	if (ret->unit && event_type_find(ret->unit, &bytes, &is_signed))
-		return error_set(
-			error, -EINVAL,
-			"%s{%s:%s}: a type is for arguments of probes; a field has its own, "
-			"and after the colon stands a unit",
-			word, ret->field, ret->unit);
+		return error_set(error, -EINVAL,
+				 "%s{%s:%s}: only arguments of probes take a type; expected a unit "
+				 "after the colon",
+				 word, ret->field, ret->unit);
 	return 0;
 }
 
@@ -313,8 +312,7 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 				 words.field);
 	if (errno || *end || !isdigit((unsigned char)*words.field) || !event.hit_weight ||
 	    event.hit_weight > MAX_HIT_WEIGHT)
-		return error_set(error, -EINVAL,
-				 "%s{%s}: expected a number that each of them weighs, up to %u",
+		return error_set(error, -EINVAL, "%s{%s}: expected the weight of each, up to %u",
 				 word, words.field, MAX_HIT_WEIGHT);
 	if (asprintf(&name, "%s{%s}", word, words.field) < 0) {
 		name = NULL;

@@ -137,8 +137,7 @@ static int read_argument(const char *word, const char *name, struct probe *probe
 	if (is_of_return(probe))
 		return string_equals(name, "retval")
 			       ? 0
-			       : error_set(error, -EINVAL,
-					   "%s: where a function returns only {retval} is known",
+			       : error_set(error, -EINVAL, "%s: a return probe knows only {retval}",
 					   word);
 	number = string_starts_with(name, "arg") && isdigit((unsigned char)name[3])
 			 ? strtoul(name + 3, &end, 10)
@@ -178,12 +177,12 @@ static int take_type_and_unit(const char *word, char *text, struct probe *probe,
 	if (event_type_find(text, &probe->argument_bytes, &probe->is_argument_signed)) {
 		if (probe->kind == PROBE_USDT)
 			return error_set(error, -EINVAL,
-					 "%s: a usdt's arguments have their types already", word);
+					 "%s: arguments of usdt probes already have types", word);
 		if (!colon)
 			return 0;
 	} else if (colon) {
 		return error_set(error, -EINVAL,
-				 "%s: '%s' is none of the types u8 to u64 and s8 to s64", word,
+				 "%s: '%s' is not one of the types u8 to u64 and s8 to s64", word,
 				 text);
 	}
 	if (!*unit)
@@ -244,8 +243,7 @@ static int take_offset(const char *word, char *name, struct probe *probe, struct
 	if (!isdigit((unsigned char)plus[1]) || *end || errno)
 		return error_set(error, -EINVAL, "%s: the offset is a number: +16 or +0x10", word);
 	if (is_of_return(probe))
-		return error_set(error, -EINVAL,
-				 "%s: a function returns as a whole: an offset is for %s", word,
+		return error_set(error, -EINVAL, "%s: a return probe takes no offset; use %s", word,
 				 probe->kind == PROBE_URETPROBE ? "uprobe" : "kprobe");
 	*plus = '\0';
 	return 0;

@@ -212,20 +212,21 @@ static int find_library(struct probe_locator *locator, const char *name, char re
 		return 0;
 	if (fd < 0)
 		return error_set(error, -EINVAL,
-				 "there is no library '%s': " LIBRARY_CACHE
-				 " cannot be read (%s); give its path",
+				 "no library '%s': cannot read " LIBRARY_CACHE
+				 " (%s); give its path",
 				 name, strerror(-fd));
 	cache.owner = file_owner_get(fd);
 	err = elf_worker_find_library(locator->worker, &cache, name, ret);
 	if (err == -ENOMEM)
 		return err;
-	return err ? error_set(error, -EINVAL,
-			       err == -ENOENT
-				       ? "there is no library '%s' ('ldconfig -p' lists those that "
-					 "there are); other files are given by their path"
-				       : "the library '%s' is not found: " LIBRARY_CACHE
-					 " cannot be read; give its path",
-			       name)
+	return err ? error_set(
+			     error, -EINVAL,
+			     err == -ENOENT
+				     ? "no library '%s' ('ldconfig -p' lists the known ones); give "
+				       "other files by their path"
+				     : "no library '%s': cannot read " LIBRARY_CACHE
+				       "; give its path",
+			     name)
 		   : 0;
 }
 
@@ -249,12 +250,12 @@ static int open_file(struct probe_locator *locator, const struct probe *probe, c
 	if (fd >= 0)
 		return fd;
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return error_set(error, -EINVAL, "there is no file %s", path);
+		return error_set(error, -EINVAL, "no file %s", path);
 	if (fd == -EACCES || fd == -EPERM)
-		return error_set(error, -EACCES, "%s may not be read: run as root, or as its owner",
-				 path);
-	return error_set(error, -EINVAL, "%s cannot be read: %s", path,
-			 fd == -ENOTSUP ? "it is no regular file" : strerror(-fd));
+		return error_set(error, -EACCES,
+				 "not permitted to read %s: run as root, or as its owner", path);
+	return error_set(error, -EINVAL, "cannot read %s: %s", path,
+			 fd == -ENOTSUP ? "it is not a regular file" : strerror(-fd));
 }
 
 /* Open the debug file, for names that a stripped file does not export. Returns -1 if not found. */
@@ -452,8 +453,8 @@ static int leave_out(const struct allocator_search *search)
 		return 0;
 	}
 	return error_set(search->error, -EINVAL,
-			 "%s: more than %d files have an allocator of their own; record some "
-			 "processes (-p) of those that use them",
+			 "%s: more than %d files have an allocator of their own; record fewer "
+			 "processes (-p)",
 			 search->event->name, MAX_ALLOCATORS);
 }
 
@@ -587,19 +588,18 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 	array_release(&search.owners);
 	clean(error);
 	if (files.num_unreadable || files.num_left_out)
-		log_debug(
-			"%s: of the files that processes run, %u could not be opened, %u were too "
-			"many: an allocator in them is not seen",
-			event->name, files.num_unreadable, files.num_left_out);
+		log_debug("%s: %u files of processes could not be opened and %u were skipped: "
+			  "allocators in them are not probed",
+			  event->name, files.num_unreadable, files.num_left_out);
 	if (err || event->probe->sites.length)
 		return err;
 	if (files.num_unreadable)
 		return error_set(error, -EACCES,
-				 "%s: the programs' files may not be read: run as root",
+				 "%s: not permitted to read the programs' files: run as root",
 				 event->name);
 	return error_set(error, -EINVAL,
-			 "%s: none of the programs has malloc; one with another allocator can be "
-			 "probed by its functions: uprobe:PATH:FUNCTION{arg1:By}",
+			 "%s: no program has malloc; probe the functions of other allocators: "
+			 "uprobe:PATH:FUNCTION{arg1:By}",
 			 event->name);
 }
 
@@ -650,7 +650,7 @@ static int read_kernel_functions(const char *path, struct kernel_functions *ret,
 	int err = 0;
 
 	if (!file)
-		return error_set(error, -ENOTSUP, "the kernel's functions are not known: %s: %s",
+		return error_set(error, -ENOTSUP, "cannot read the kernel's functions: %s: %s",
 				 path, strerror(errno));
 	while (!err && kallsyms_next(file, &symbol))
 		err = look_at_symbol(ret, &symbol);
@@ -671,9 +671,9 @@ static int find_kernel_functions(const char *path, const struct probe *probe,
 		return err;
 	if (!ret->found.points.length) {
 		near_names_format(&ret->near, names);
-		return error_set(
-			error, -EINVAL, "the kernel has no function '%s'%s", probe->name,
-			ret->near.num_found ? names : " (it may be inlined wherever it is called)");
+		return error_set(error, -EINVAL, "the kernel has no function '%s'%s", probe->name,
+				 ret->near.num_found ? names
+						     : " (it may be inlined at every call)");
 	}
 	for (size_t i = 0; i < ret->found.points.length; i++) {
 		uint64_t start = ret->found.points.items[i].file_offset;
@@ -701,10 +701,11 @@ static int locate_in_kernel(struct probe_locator *locator, struct event *event, 
 		return err;
 	if (probe->is_weighted &&
 	    function_argument_get(probe->argument, architecture_here()->machine, &argument))
-		return error_set(error, -EINVAL,
-				 "argument %u of '%s' is passed in memory: only the first ones, in "
-				 "registers, can be read",
-				 probe->argument, probe->name);
+		return error_set(
+			error, -EINVAL,
+			"argument %u of '%s' is passed in memory: only arguments in registers "
+			"can be read",
+			probe->argument, probe->name);
 	/* A unique function is probed by name: addresses may be hidden. */
 	probe->are_addresses = functions.found.points.length > 1;
 	array_for_each (&functions.found.points, point) {
@@ -783,11 +784,10 @@ static int check_answer(struct slow_opener *opener, pid_t pid, struct error *err
 	if (handle != -ETIMEDOUT)
 		return 0;
 	clean_text(state.comm);
-	return error_set(
-		error, -EBUSY,
-		"process %d (%s) keeps its memory map locked: a probe of programs would wait for it, and so "
-		"would whatever forks; end the process, or record without such probes",
-		pid, state.comm);
+	return error_set(error, -EBUSY,
+			 "process %d (%s) keeps its memory map locked: a probe would hang, and "
+			 "block all forks; end the process, or record without probes of programs",
+			 pid, state.comm);
 }
 
 static int check_answers(struct slow_opener *opener, struct error *error)

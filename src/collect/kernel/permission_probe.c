@@ -85,17 +85,17 @@ const char *permission_probe_explain(const struct permission_probe *permission_p
 		return "CAP_BPF and CAP_PERFMON are missing; run with sudo, or add them";
 	}
 	if (permission_probe->is_in_user_namespace)
-		return "root of a user namespace is not root of the machine; run it as the "
-		       "machine's root (docker run --userns=host, sudo podman run)";
+		return "root of a user namespace is not root of the machine; run as root of "
+		       "the machine (docker run --userns=host, sudo podman run)";
 	if (permission_probe->has_seccomp_filter && permission_probe->is_call_refused)
-		return "a seccomp filter forbids the call, as those of containers do; allow bpf "
-		       "and perf_event_open (docker run --security-opt seccomp=unconfined)";
+		return "a seccomp filter forbids the call, as in containers; allow bpf and "
+		       "perf_event_open (docker run --security-opt seccomp=unconfined)";
 	if (permission_probe->is_locked_down)
 		return "kernel lockdown is set to confidentiality; boot with lockdown=integrity";
 	if (permission_probe->has_seccomp_filter)
-		return "a seccomp filter or a security policy denies it; see the kernel's log, "
-		       "and allow bpf and perf_event_open where it is a container's";
-	return "a security policy (SELinux, AppArmor) denies it; the kernel's log says which";
+		return "a seccomp filter or a security policy denies it; see the kernel's "
+		       "log; in a container, allow bpf and perf_event_open";
+	return "a security policy (SELinux, AppArmor) denies it; see the kernel's log";
 }
 
 const char *permission_probe_explain_call(long number)

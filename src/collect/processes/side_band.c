@@ -370,7 +370,7 @@ int side_band_catch_up(struct side_band *side_band)
 
 	if (!side_band->is_behind)
 		return 0;
-	log_debug("%llu process events were lost so far; reading /proc again",
+	log_debug("%llu process events lost so far; rescanning /proc",
 		  (unsigned long long)side_band->num_lost);
 	/* A child whose fork was lost is followed from its first sample on. */
 	err = follows_all(side_band)

@@ -48,10 +48,10 @@ static int explain_missing(int err, pid_t id, const char *what, struct error *er
 	if (err != -ESRCH)
 		return side_band_explain(err, error);
 	if (target_read_state(id, &state))
-		return error_set(error, err, "there is no %s %d", what, id);
+		return error_set(error, err, "no %s %d", what, id);
 	return error_set(error, err,
-			 "%s %d (%s) is a zombie: it has ended, and nothing of it will run; its "
-			 "parent, process %d, has not asked for its exit status yet",
+			 "%s %d (%s) is a zombie: it has ended, but its parent, process %d, has "
+			 "not read its exit status",
 			 what, id, state.comm, state.parent_pid);
 }
 

@@ -333,7 +333,7 @@ static int load_programs(struct counted_program *program)
 	if (!err || !program->keeps_cpu)
 		return err;
 	close_refused(program);
-	log_debug("this kernel does not let a probe's program keep its CPU");
+	log_debug("on this kernel, a probe's program can lose its CPU");
 	program->keeps_cpu = false;
 	return bpf_log_load(open_object, close_refused, program);
 }
@@ -426,28 +426,29 @@ static int explain_probe_failure(const struct counted_program *program, const st
 		return error_set(error, -EINVAL, "%s is in the middle of an instruction",
 				 event->name);
 	if (code == -KERNEL_ENOTSUPP || code == -ENOEXEC)
-		return error_set(error, -ENOTSUP,
-				 "%s: the kernel cannot replace the instruction there: a point "
-				 "before or behind it can be probed",
-				 event->name);
+		return error_set(
+			error, -ENOTSUP,
+			"%s: the kernel cannot replace the instruction there; probe a point "
+			"before or after it",
+			event->name);
 	if (code == -EADDRNOTAVAIL)
 		return error_set(
 			error, -ENOTSUP,
-			"%s: the kernel has several functions of this name, and hides where "
-			"they are; 'sysctl kernel.kptr_restrict=0' shows it",
+			"%s: the kernel has several functions of this name and hides their "
+			"addresses; run 'sysctl kernel.kptr_restrict=0'",
 			event->name);
 	if (code == -EINVAL && !was_opened && !probe_is_of_user_mode(event->probe))
 		return error_set(error, -ENOTSUP,
-				 "%s: the kernel allows no probe there: it is code that probes "
-				 "themselves use, or not within the function",
+				 "%s: the kernel allows no probe there: the code is used by probes "
+				 "themselves, or is outside the function",
 				 event->name);
 	if (was_opened && program->points_differ && (code == -EINVAL || code == -EOPNOTSUPP))
 		return error_set(
 			error, -ENOTSUP,
 			is_of_allocator(program)
-				? "%s: that a program knows which of its probes was hit takes "
-				  "Linux 5.15; 'uprobe:libc:malloc{arg1:By}' counts one function"
-				: "%s: its argument is not in the same location at every probe point: this takes "
+				? "%s: needs Linux 5.15 to tell its probes apart; "
+				  "'uprobe:libc:malloc{arg1:By}' counts one function"
+				: "%s: arguments in different locations at different probe points need "
 				  "Linux 5.15",
 			event->name);
 	return 0;
@@ -467,8 +468,7 @@ static int explain_failure(const struct counted_program *program, const struct e
 				 permission_probe_explain_call(SYS_perf_event_open));
 	if (code == -E2BIG)
 		return error_set(error, -ENOTSUP,
-				 "%s: the kernel runs no more programs there than others have "
-				 "attached already",
+				 "%s: the kernel's limit of programs there is used up by others",
 				 event->name);
 	if (code == -EMFILE)
 		return error_set(
@@ -662,8 +662,8 @@ int counted_program_new(const struct counted_program_opts *opts,
 
 	if (!kernel_has_types())
 		return error_set(error, -ENOTSUP,
-				 "%s: this kernel has no type information "
-				 "(/sys/kernel/btf/vmlinux), without which it is not sampled",
+				 "%s: needs type information (/sys/kernel/btf/vmlinux), which this "
+				 "kernel lacks",
 				 opts->event->name);
 	program = calloc(1, sizeof(*program));
 	if (!program)
@@ -680,9 +680,10 @@ int counted_program_new(const struct counted_program_opts *opts,
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		return error_set(error, err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP,
-				 "this kernel refused the program of %s (%s); -v shows its reason",
-				 opts->event->name, strerror(-err));
+		return error_set(
+			error, err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP,
+			"this kernel refused the program of %s (%s); -v shows the kernel's reason",
+			opts->event->name, strerror(-err));
 	err = attach_all(program, error);
 	if (err)
 		return err;

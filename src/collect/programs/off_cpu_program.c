@@ -80,23 +80,24 @@ static int find_features(struct features *ret, struct error *error)
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	if (!btf)
-		return error_set(error, -ENOTSUP,
-				 "the kernel's type information (/sys/kernel/btf/vmlinux) cannot "
-				 "be read, which --off-cpu needs");
+		return error_set(
+			error, -ENOTSUP,
+			"cannot read the kernel's type information (/sys/kernel/btf/vmlinux), "
+			"which --off-cpu needs");
 	ret->switch_arguments = schedule_tap_probe_switch(btf);
 	ret->may_note_in_tasks = has_safe_task_storage(btf);
 	btf__free(btf);
 	if (ret->switch_arguments == SWITCH_UNKNOWN)
 		return error_set(error, -ENOTSUP,
-				 "this kernel's tracepoint sched_switch is not one that is known; "
+				 "this kernel has an unknown form of the tracepoint sched_switch; "
 				 "record without --off-cpu");
 	ret->switch_in = kernel_find_switch_in_hook();
 	if (ret->switch_in.kind == SWITCH_IN_NONE)
-		return error_set(error, -ENOTSUP,
-				 "this kernel does not let a program see that a thread gets a CPU "
-				 "again: it lacks the tracepoint sched_exit_tp (Linux 6.16), and "
-				 "refuses fentry and kprobe of finish_task_switch; boot another "
-				 "one, or record without --off-cpu");
+		return error_set(
+			error, -ENOTSUP,
+			"this kernel has no hook for switches: no sched_exit_tp (Linux 6.16), "
+			"and fentry and kprobe of finish_task_switch are refused; boot another "
+			"one, or record without --off-cpu");
 	return 0;
 }
 
@@ -296,9 +297,10 @@ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 	int err;
 
 	if (opts->only_futexes && !WIRE_KNOWS_FUTEXES)
-		return error_set(error, -ENOTSUP,
-				 "what is waited for is known on x86-64 only; record --off-cpu "
-				 "--wakers without --locks");
+		return error_set(
+			error, -ENOTSUP,
+			"futexes are known on x86-64 only; record --off-cpu --wakers without "
+			"--locks");
 	if (!kernel_has_types())
 		return error_set(error, -ENOTSUP,
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "

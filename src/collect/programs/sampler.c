@@ -204,9 +204,10 @@ static int explain_event_failure(const struct sampler *sampler, const struct eve
 		return error_set(error, -EPERM, "not permitted to sample: %s",
 				 permission_probe_explain_call(SYS_perf_event_open));
 	if (code == -EMFILE)
-		return error_set(error, code,
-				 "too many open files: a perf event is needed per CPU; raise the "
-				 "limit with 'ulimit -n'");
+		return error_set(
+			error, code,
+			"too many open files: each CPU needs a perf event; raise the limit "
+			"with 'ulimit -n'");
 	if (code == -EINVAL && max_hz > 0 && (long)sampler->opts.frequency_hz > max_hz)
 		return error_set(error, -ENOTSUP,
 				 "this kernel allows at most %ld samples per second; raise it with "
@@ -215,14 +216,12 @@ static int explain_event_failure(const struct sampler *sampler, const struct eve
 	if (event && is_not_counted(code) && event->kind != EVENT_SOFTWARE && !event->precision)
 		return error_set(
 			error, -ENOTSUP,
-			"this machine has no PMU that counts %s (a virtual machine has what "
-			"its host passes on); the software event cpu-clock shows where time "
-			"goes",
+			"this machine has no PMU that counts %s (a virtual machine needs one "
+			"from its host); use the software event cpu-clock",
 			event->name);
 	if (event && is_not_counted(code) && event->precision)
 		return error_set(error, -ENOTSUP,
-				 "nothing counts %s as precisely here; with fewer p it may be had",
-				 event->name);
+				 "nothing counts %s that precisely here; use fewer p", event->name);
 	if (event)
 		return error_set(error, -ENOTSUP, "the kernel refused the event %s: %s",
 				 event->name, strerror(-code));

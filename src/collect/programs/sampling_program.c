@@ -112,7 +112,7 @@ static int find_offset(const char *event, const char *field, uint32_t *ret, stru
 	snprintf(pattern, sizeof(pattern), "field:pid_t %s;", field);
 	found = strstr(format.data, pattern);
 	if (!found || sscanf(found + strlen(pattern), " offset:%u;", ret) != 1)
-		return error_set(error, -ENOTSUP, "%s: there is no %s in it", path, field);
+		return error_set(error, -ENOTSUP, "%s: no %s in it", path, field);
 	return 0;
 }
 
@@ -146,9 +146,10 @@ static int open_untyped(struct sampling_program *program, struct error *error)
 	struct fp_sampler_bpf *bpf;
 
 	if (program->first)
-		return error_set(error, -ENOTSUP,
-				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
-				 "without which one event can be sampled at a time");
+		return error_set(
+			error, -ENOTSUP,
+			"this kernel has no type information (/sys/kernel/btf/vmlinux): only "
+			"one event at a time can be sampled");
 	if (opts->walks_by_table)
 		return error_set(error, -ENOTSUP,
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
@@ -244,7 +245,7 @@ static int attach_hooks(struct sampling_program *program)
 			continue;
 		if (program->opts.is_filtered)
 			return -errno;
-		log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
+		log_debug("the kernel refuses the hook %s; more raw stacks will be copied",
 			  hook_names[i]);
 	}
 	return 0;
@@ -264,11 +265,11 @@ static int explain_failure(int code, struct error *error)
 	if (code == -ENOMEM || (error && error->message[0]))
 		return code;
 	if (code == -EPERM && is_memory_limited())
-		return error_set(error, -EPERM,
-				 "this kernel counts the memory of BPF programs as locked memory, "
-				 "of which there is too little; raise the limit with 'ulimit -l "
-				 "unlimited' (LimitMEMLOCK=infinity in a service), or add "
-				 "CAP_SYS_RESOURCE");
+		return error_set(
+			error, -EPERM,
+			"too little locked memory, which BPF counts as on this kernel; raise "
+			"the limit with 'ulimit -l unlimited' (LimitMEMLOCK=infinity in a "
+			"service), or add CAP_SYS_RESOURCE");
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
 				 permission_probe_explain_call(SYS_bpf));

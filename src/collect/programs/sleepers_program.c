@@ -179,13 +179,12 @@ int sleepers_program_new(const struct sleepers_opts *opts, struct sleepers_progr
 	program->note_fd = program->count_fd = program->send_fd = -1;
 	err = load(program, opts, copies_stacks);
 	if (err && copies_stacks) {
-		log_debug("stacks of threads that sleep at the end end in the kernel: %s",
-			  strerror(-err));
+		log_debug("no user stacks of threads that sleep at the end: %s", strerror(-err));
 		unload(program);
 		err = load(program, opts, false);
 	}
 	if (err) {
-		log_debug("threads that sleep at the end are not seen: %s", strerror(-err));
+		log_debug("cannot see threads that sleep at the end: %s", strerror(-err));
 		sleepers_program_free(program);
 		return 0;
 	}
@@ -230,7 +229,7 @@ void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns)
 	program->bpf->bss->begin_ns = begin_ns;
 	err = run(&program->note_fd);
 	if (err)
-		log_debug("threads that sleep already are not noted: %s", strerror(-err));
+		log_debug("cannot record threads that already sleep: %s", strerror(-err));
 }
 
 static void set_end(struct sleepers_program *program, uint64_t end_ns)
@@ -247,7 +246,7 @@ int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns, 
 	set_end(program, end_ns);
 	err = run(&program->count_fd);
 	if (err)
-		log_debug("what threads have lived is not known: %s", strerror(-err));
+		log_debug("lifetimes of threads are unknown: %s", strerror(-err));
 	return err;
 }
 
@@ -377,7 +376,7 @@ static int read_records(struct sleeper_reader *reader, int file)
 		if (err)
 			return err;
 	}
-	log_warning("not all threads that slept at the end could be looked at");
+	log_warning("some threads that slept at the end could not be read");
 	return 0;
 }
 
@@ -399,7 +398,7 @@ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 	set_end(program, end_ns);
 	err = worker_start(&reader.worker, pass_records, NULL);
 	if (err) {
-		log_warning("threads that slept at the end are left out: %s", strerror(-err));
+		log_warning("threads that slept at the end are dropped: %s", strerror(-err));
 		err = 0;
 	} else {
 		err = read_records(&reader, program->send_fd);

@@ -19,7 +19,7 @@ start_attacked -v
 sleep 4
 stop_unharmed
 lost=$(stats_get "$TMPDIR/stats.json" processes.lost_events)
-scans=$(grep -c "reading /proc again" "$TMPDIR/record.err" || true)
+scans=$(grep -c "rescanning /proc" "$TMPDIR/record.err" || true)
 echo "$lost events lost, $scans scans"
 ((lost > 1000)) || skip "the recorder is as fast as the storm here"
 ((scans <= 50)) || fail "/proc was read $scans times"

@@ -44,8 +44,8 @@ done
 
 # A file and a pipe of another user's.
 as_attacker sh -c 'echo theirs >file.folded && chmod 6777 file.folded && mkfifo pipe.folded'
-refuse file.folded "what is there belongs to another user (uid 65534)"
-refuse pipe.folded "what is there belongs to another user (uid 65534)"
+refuse file.folded "the existing file belongs to another user (uid 65534)"
+refuse pipe.folded "the existing file belongs to another user (uid 65534)"
 [[ $(cat file.folded) = theirs ]] || fail "another user's file was overwritten"
 
 # A link in the folder part of the path; root's own link leads where it says.

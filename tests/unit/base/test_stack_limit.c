@@ -66,8 +66,9 @@ static void refuse(void)
 
 	require(!setrlimit(RLIMIT_STACK, &limit));
 	require(stack_limit_raise(&error) == -ENOMEM);
-	require(!strcmp(error.message, "the stack may have 512 KB, and 1024 KB are needed: raise "
-				       "the hard limit (ulimit -Hs)"));
+	require(!strcmp(
+		error.message,
+		"the stack limit is 512 KB, 1024 KB are needed: raise the hard limit (ulimit -Hs)"));
 }
 
 static void leave(void)

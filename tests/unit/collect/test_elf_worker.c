@@ -375,7 +375,7 @@ static void what_is_no_program_has_nothing_to_probe(void **state _unused_)
 	assert_int_equal(write(file.fd, "text", 4), 4);
 	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error),
 			 -ENOEXEC);
-	assert_non_null(strstr(error.message, "/test is no ELF file"));
+	assert_non_null(strstr(error.message, "/test is not an ELF file"));
 	assert_int_equal(elf_worker_find_library(worker, &file, "libc", library), -EINVAL);
 	close(file.fd);
 	elf_worker_free(worker);

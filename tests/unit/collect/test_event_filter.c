@@ -546,7 +546,7 @@ static void comparisons_and_depth_are_bounded(void **state)
 	for (int i = 0; i < 100000; i++)
 		text_append_string(&expression, "!(");
 	assert_int_equal(compile(fixture, expression.data), -E2BIG);
-	assert_non_null(strstr(fixture->error.message, "more than 32 parentheses"));
+	assert_non_null(strstr(fixture->error.message, "more than 32 nested parentheses"));
 	text_release(&expression);
 }
 
@@ -564,29 +564,29 @@ static void what_is_wrong_is_said_and_where(void **state)
 		{"u8 == 1 || ", 12, "expected a field's name"},
 		{"&& u8 == 1", 1, "expected a field's name"},
 		{"()", 2, "expected a field's name"},
-		{"u7 == 1", 1, "there is no field 'u7'; did you mean "},
+		{"u7 == 1", 1, "no field 'u7'; did you mean "},
 		{"nmae == 'x'", 1, "did you mean 'name'? There are s8, u8, "},
-		{"xyzzyxyzzy == 1", 1, "there is no field 'xyzzyxyzzy'; there are s8, u8, "},
-		{"u8 == 1 && foo.bar == 2", 12, "there is no field 'foo'"},
+		{"xyzzyxyzzy == 1", 1, "no field 'xyzzyxyzzy'; there are s8, u8, "},
+		{"u8 == 1 && foo.bar == 2", 12, "no field 'foo'"},
 		{"u8", 3, "expected an operator: ==, !=, <"},
 		{"name", 5, "expected an operator: ==, != or ~"},
 		{"u8 = 1", 4, "expected an operator"},
 		{"u8 => 1", 4, "expected an operator"},
 		{"u8 ! = 1", 4, "expected an operator"},
 		{"name !~ 'x'", 6, "expected an operator"},
-		{"1 == u8", 1, "there is no field '1'"},
-		{"u8 ~ 1", 4, "'~' does not go with a number"},
-		{"name < 'x'", 6, "'<' does not go with text, which has ==, != and ~"},
-		{"name & 1", 6, "'&' does not go with text"},
-		{"CPU & 1", 5, "'&' does not go with the number of a CPU"},
+		{"1 == u8", 1, "no field '1'"},
+		{"u8 ~ 1", 4, "'~' does not apply to a number"},
+		{"name < 'x'", 6, "'<' does not apply to text, which has ==, != and ~"},
+		{"name & 1", 6, "'&' does not apply to text"},
+		{"CPU & 1", 5, "'&' does not apply to the number of a CPU"},
 		{"u8 ==", 6, "expected a number, such as"},
 		{"u8 == x", 7, "expected a number"},
 		{"u8 == +1", 7, "expected a number"},
 		{"s8 == - 1", 7, "expected a number"},
 		{"u8 === 1", 6, "expected a number"},
-		{"u8 == 'c'", 7, "is a number, which stands without quotes"},
-		{"u8 == -1", 7, "has no sign"},
-		{"common_type == -1", 16, "has no sign"},
+		{"u8 == 'c'", 7, "is a number: write it without quotes"},
+		{"u8 == -1", 7, "is unsigned"},
+		{"common_type == -1", 16, "is unsigned"},
 		{"u8 == 1a", 7, "'1a' is not a number"},
 		{"u8 == 08", 7, "'08' is not a number"},
 		{"u8 == 0x", 7, "'0x' is not a number"},
@@ -604,11 +604,11 @@ static void what_is_wrong_is_said_and_where(void **state)
 		{"u8 == 1 s8 == 2", 9, "expected &&, || or the end"},
 		{"u8 == 1;", 8, "expected &&, || or the end"},
 		{"(u8 == 1) (s8 == 2)", 11, "expected &&, || or the end"},
-		{"u8 == 1)", 8, "there is no '(' for this one"},
+		{"u8 == 1)", 8, "the '(' of this ')' is missing"},
 		{"u8 == 1 && (s8 == 2", 20, "expected &&, || or the ')' of column 12"},
-		{"u8.ustring == 1", 1, "is no address of text"},
-		{"name.ustring == 'x'", 1, "is no address of text"},
-		{"comm.ustring == 'x'", 1, "is no address of text"},
+		{"u8.ustring == 1", 1, "is not an address of text"},
+		{"name.ustring == 'x'", 1, "is not an address of text"},
+		{"comm.ustring == 'x'", 1, "is not an address of text"},
 		{"sk.function == schedule", 3, "functions cannot be compared"},
 		{"u8 & CPUS{1}", 6, "sets of CPUs cannot be compared"},
 		{"cpumask == 1", 1, "'cpumask' is neither a number nor text"},
@@ -641,13 +641,12 @@ static void what_is_said_is_a_line(void **state)
 	assert_int_equal(compile(fixture, "u8 == 1\n\t&& nothing == 2"), -EINVAL);
 	assert_string_equal(
 		fixture->error.message,
-		"test:thing: filter 'u8 == 1  && nothing == 2', column 13: there is no "
-		"field 'nothing'; there are s8, u8, s16, u16, s32, u32, s64, u64, name, path, "
+		"test:thing: filter 'u8 == 1  && nothing == 2', column 13: no field 'nothing'; there are s8, u8, s16, u16, s32, u32, s64, u64, name, path, "
 		"tail, where, saddr, saddr_v6, sk, cpumask, argv, num_chars, COMM and CPU");
 	for (int i = 0; i < 10000; i++)
 		text_append_string(&expression, "xyzzy");
 	assert_int_equal(compile(fixture, expression.data), -EINVAL);
-	assert_non_null(strstr(fixture->error.message, "xyzzy', column 1: there is no field"));
+	assert_non_null(strstr(fixture->error.message, "xyzzy', column 1: no field"));
 	text_release(&expression);
 }
 

@@ -287,8 +287,8 @@ static void what_is_wrong_is_said(void **state)
 		{"uprobe:x:f+-1", "the offset is a number"},
 		{"uprobe:x:f+0xg", "the offset is a number"},
 		{"uprobe:x:f+99999999999999999999", "the offset is a number"},
-		{"uretprobe:x:f+1", "an offset is for uprobe"},
-		{"kretprobe:f+1", "an offset is for kprobe"},
+		{"uretprobe:x:f+1", "no offset; use uprobe"},
+		{"kretprobe:f+1", "no offset; use kprobe"},
 		{"uprobe:x:f{", "expected a '}' at the end"},
 		{"uprobe:x:f{arg1}x", "expected a '}' at the end"},
 		{"uprobe:x:f{}", "expected an argument in braces"},
@@ -297,12 +297,12 @@ static void what_is_wrong_is_said(void **state)
 		{"uprobe:x:f{arg-1}", "expected an argument in braces"},
 		{"uprobe:x:f{arg1000}", "expected an argument in braces"},
 		{"uprobe:x:f{retval}", "expected an argument in braces"},
-		{"uretprobe:x:f{arg1}", "only {retval} is known"},
+		{"uretprobe:x:f{arg1}", "knows only {retval}"},
 		{"uprobe:x:f{arg1:}", "expected a unit"},
 		{"uprobe:x:f{arg1:u32:}", "expected a unit"},
-		{"uprobe:x:f{arg1:u31:By}", "'u31' is none of the types"},
-		{"uprobe:x:f{arg1:By:By}", "'By' is none of the types"},
-		{"usdt:x:a:b{arg1:u32}", "have their types already"},
+		{"uprobe:x:f{arg1:u31:By}", "'u31' is not one of the types"},
+		{"uprobe:x:f{arg1:By:By}", "'By' is not one of the types"},
+		{"usdt:x:a:b{arg1:u32}", "already have types"},
 	};
 	struct fixture *fixture = *state;
 

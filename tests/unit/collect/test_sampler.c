@@ -604,7 +604,7 @@ static void a_refused_event_says_why(void **state _unused_)
 		expect_refusal(codes[i], -ENOTSUP, "has no PMU that counts some");
 	expect_refusal(EBUSY, -ENOTSUP, "the kernel refused the event some");
 	events[0].precision = 1;
-	expect_refusal(ENOENT, -ENOTSUP, "nothing counts some as precisely");
+	expect_refusal(ENOENT, -ENOTSUP, "nothing counts some that precisely");
 	expect_refusal(EBUSY, -ENOTSUP, "the kernel refused the event some");
 	events[0].precision = 0;
 	events[0].kind = EVENT_SOFTWARE;

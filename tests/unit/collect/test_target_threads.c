@@ -112,9 +112,9 @@ static void one_that_is_gone_is_an_error_unless_it_may_be(void **state _unused_)
 
 	alive[0] = 500010;
 	assert_int_equal(list(TARGET_PROCESSES, ids, 2, false, &error), -ESRCH);
-	assert_string_equal(error.message, "there is no process 1073741823");
+	assert_string_equal(error.message, "no process 1073741823");
 	assert_int_equal(list(TARGET_THREADS, ids, 2, false, &error), -ESRCH);
-	assert_string_equal(error.message, "there is no thread 1073741823");
+	assert_string_equal(error.message, "no thread 1073741823");
 	assert_int_equal(list(TARGET_PROCESSES, ids, 2, true, &error), 0);
 	assert_int_equal(threads.pids.length, 1);
 	assert_int_equal(threads.pids.items[0].id, 500010);

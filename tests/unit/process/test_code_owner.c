@@ -161,8 +161,9 @@ static void a_file_of_the_user_or_of_root_is_believed(void **state _unused_)
 /* What is root's and may be written by anybody is anybody's word, but to root itself. */
 static void roots_file_is_written_by_root_alone(void **state _unused_)
 {
-	assert_int_equal(check(1000, 0, S_IFREG | 0646, PATH "is root's, but others may write it"),
-			 -EPERM);
+	assert_int_equal(
+		check(1000, 0, S_IFREG | 0646, PATH "belongs to root, but others can write it"),
+		-EPERM);
 	assert_int_equal(check(0, 0, S_IFREG | 0666, ""), 0);
 	assert_int_equal(check(1000, 1000, S_IFREG | 0666, ""), 0);
 	assert_int_equal(check(1000, 0, S_IFREG | 0664, ""), 0);
@@ -173,7 +174,7 @@ static void only_a_regular_file_is_believed(void **state _unused_)
 	assert_int_equal(check(1000, 1000, S_IFIFO | 0644, PATH "must be a regular file"), -EPERM);
 	assert_int_equal(check(1000, 1000, S_IFDIR | 0755, PATH "must be a regular file"), -EPERM);
 	stat_error = EBADF;
-	assert_int_equal(check(1000, 1000, S_IFREG, PATH "cannot be read: Bad file descriptor"),
+	assert_int_equal(check(1000, 1000, S_IFREG, PATH "cannot read it: Bad file descriptor"),
 			 -EBADF);
 	stat_error = 0;
 }

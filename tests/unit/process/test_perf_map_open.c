@@ -124,9 +124,9 @@ static void it_is_looked_for_in_our_view_where_theirs_has_none(void **state _unu
 	find_errors[THEIR_VIEW] = -EACCES;
 	expect(0, "to", "");
 	find_errors[OUR_VIEW] = -ENOENT;
-	expect(-ENOENT, "to", "/tmp/perf-8.map: cannot be opened: No such file");
+	expect(-ENOENT, "to", "/tmp/perf-8.map: cannot open it: No such file");
 	find_errors[THEIR_VIEW] = -ETIMEDOUT;
-	expect(-ETIMEDOUT, "t", "/proc/8/root/tmp/perf-6.map: cannot be opened: ");
+	expect(-ETIMEDOUT, "t", "/proc/8/root/tmp/perf-6.map: cannot open it: ");
 }
 
 /* It is there: another one of the same name is not it. */
@@ -140,7 +140,7 @@ static void one_that_is_refused_is_not_looked_for_elsewhere(void **state _unused
 	expect(-EPERM, "t", "/proc/8/root/tmp/perf-6.map: must be a regular file");
 	find_errors[THEIR_VIEW] = 0;
 	open_errors[THEIR_VIEW] = -EMFILE;
-	expect(-EMFILE, "t", "cannot be opened: Too many open files");
+	expect(-EMFILE, "t", "cannot open it: Too many open files");
 	find_errors[THEIR_VIEW] = -ENOENT;
 	check_errors[OUR_VIEW] = -EPERM;
 	expect(-EPERM, "to", "not theirs");
@@ -150,7 +150,7 @@ static void one_that_is_refused_is_not_looked_for_elsewhere(void **state _unused
 static void one_on_a_file_system_that_may_not_answer_is_not_read(void **state _unused_)
 {
 	may_hang = true;
-	expect(-EREMOTE, "t", "cannot be opened");
+	expect(-EREMOTE, "t", "cannot open it");
 	opener = NULL;
 	expect(0, "t", "");
 }
@@ -158,7 +158,7 @@ static void one_on_a_file_system_that_may_not_answer_is_not_read(void **state _u
 static void without_an_owner_nobody_is_believed(void **state _unused_)
 {
 	owner_error = -ENOENT;
-	expect(-ENOENT, "", "/proc/8/status: cannot be read: No such file");
+	expect(-ENOENT, "", "/proc/8/status: cannot read it: No such file");
 }
 
 static int open_anew(void *context _unused_)
