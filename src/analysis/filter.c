@@ -57,9 +57,10 @@ static int read_kind(const char *text, enum filter_kind *ret, struct error *erro
 	if (!text[length])
 		return error_set(
 			error, -EINVAL,
-			"'%.200s' is no filter: expected KIND:PATTERN, as in function:main", text);
+			"'%.200s' is not a filter: expected KIND:PATTERN, as in function:main",
+			text);
 	return error_set(error, -EINVAL,
-			 "there is no filter kind '%.*s': expected function, fragment, thread, "
+			 "unknown filter kind '%.*s': expected function, fragment, thread, "
 			 "process, file, module or time",
 			 length < 100 ? (int)length : 100, text);
 }

@@ -246,7 +246,7 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 
 	*ret = REGEX_NO_NODE;
 	if (!c)
-		return refuse(parser, begin, "there is nothing behind the backslash");
+		return refuse(parser, begin, "nothing follows the backslash");
 	if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z')) {
 		*ret = take_character(parser);
 		return 0;
@@ -268,7 +268,7 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 		return add_ranges(parser, "\t\r  ", c == 'S');
 	case 'x':
 		if (!is_hex_digit(parser->at[0]) || !is_hex_digit(parser->at[1]))
-			return refuse(parser, begin, "\\x is followed by two hexadecimal digits");
+			return refuse(parser, begin, "expected two hexadecimal digits after \\x");
 		*ret = hex_digit_value(parser->at[0]) << 4 | hex_digit_value(parser->at[1]);
 		parser->at += 2;
 		return 0;
@@ -276,8 +276,8 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 		break;
 	}
 	if ((c >= '1' && c <= '9') || c == 'k' || c == 'g')
-		return refuse(parser, begin, "there are no back references, such as \\%c", c);
-	return refuse(parser, begin, "there is no \\%c", c);
+		return refuse(parser, begin, "back references, such as \\%c, are not supported", c);
+	return refuse(parser, begin, "\\%c is not supported", c);
 }
 
 /* [:alpha:] within brackets. */
@@ -288,8 +288,9 @@ static int parse_class(struct regex_parser *parser)
 	const char *end = strstr(name, ":]");
 
 	if (begin[1] != ':')
-		return refuse(parser, begin, "there are no collating elements, such as [%c…%c]",
-			      begin[1], begin[1]);
+		return refuse(parser, begin,
+			      "collating elements, such as [%c…%c], are not supported", begin[1],
+			      begin[1]);
 	if (!end)
 		return refuse(parser, begin, "the end of this class, ':]', is missing");
 	for (size_t i = 0; i < ARRAY_LENGTH(character_classes); i++) {
@@ -301,7 +302,7 @@ static int parse_class(struct regex_parser *parser)
 		parser->at = end + 2;
 		return add_ranges(parser, class->ranges, false);
 	}
-	return refuse(parser, begin, "there is no class [:%.*s:]",
+	return refuse(parser, begin, "unknown class [:%.*s:]",
 		      end - name < 40 ? (int)(end - name) : 40, name);
 }
 
@@ -336,8 +337,9 @@ static int parse_bracket(struct regex_parser *parser, uint32_t *ret)
 		int err;
 
 		if (is_dash)
-			return refuse(parser, item,
-				      "a '-' that is no range stands first or last, or as \\-");
+			return refuse(
+				parser, item,
+				"a '-' that is not a range must be first or last, or written as \\-");
 		err = parse_bracket_item(parser, &first);
 		if (err)
 			return err;
@@ -351,8 +353,7 @@ static int parse_bracket(struct regex_parser *parser, uint32_t *ret)
 				return err;
 			if (last == REGEX_NO_NODE || last < first)
 				return refuse(parser, item,
-					      "this range does not end behind its "
-					      "beginning");
+					      "the end of this range is before its start");
 		}
 		err = add_range(parser, first, last);
 		if (err)
@@ -374,13 +375,12 @@ static int refuse_group(struct regex_parser *parser, const char *open)
 	const char *c = open + 2;
 
 	if (*c == '=' || *c == '!')
-		return refuse(parser, open, "there is no look-ahead, (?%c…)", *c);
+		return refuse(parser, open, "look-ahead, (?%c…), is not supported", *c);
 	if (*c == '<' && (c[1] == '=' || c[1] == '!'))
-		return refuse(parser, open, "there is no look-behind, (?<%c…)", c[1]);
+		return refuse(parser, open, "look-behind, (?<%c…), is not supported", c[1]);
 	if (string_starts_with(c, "i)"))
-		return refuse(parser, open, "(?i) stands at the start and is about the whole");
-	return refuse(parser, open,
-		      "of what begins with '(?' there is only (?:…) and, at the start, (?i)");
+		return refuse(parser, open, "(?i) is only supported at the start, for the whole");
+	return refuse(parser, open, "only (?:…) and, at the start, (?i) are supported");
 }
 
 /* Behind its parenthesis. */
@@ -498,7 +498,7 @@ static int parse_atom(struct regex_parser *parser, uint32_t *ret)
 	int err;
 
 	if (read_repetition(begin, &least, &most, &end))
-		return refuse(parser, begin, "there is nothing before the '%c' to repeat", *begin);
+		return refuse(parser, begin, "nothing precedes the '%c' to repeat", *begin);
 	if (*begin == ')')
 		return refuse(parser, begin, "the '(' of this ')' is missing");
 	if (*begin == '\\' && (begin[1] == 'b' || begin[1] == 'B')) {

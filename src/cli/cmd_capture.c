@@ -90,14 +90,15 @@ static int leave_out(struct capture_command *capture)
 	time_t since_s = (time_t)holder.since_s;
 
 	if (holder.num_left_out < MAX_LEFT_OUT) {
-		log_warning("another capture into '%s' is still running, skipping",
+		log_warning("another capture into '%s' is still running, skipping this one",
 			    capture->options.dir);
 		return EXIT_DONE;
 	}
 	if (holder.since_s && localtime_r(&since_s, &local))
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &local);
-	log_error("another capture into '%s' has been running since %s (process %u): this one is "
-		  "left out, as were %u before it; end that process if it hangs",
+	log_error("another capture into '%s' has been running since %s (process %u): "
+		  "this one is skipped, as were %u before it; end that process if it "
+		  "hangs",
 		  capture->options.dir, since, holder.pid, holder.num_left_out - 1);
 	return EXIT_FAILED;
 }
@@ -142,8 +143,7 @@ static int expire(struct capture_command *capture, uint64_t min_free_bytes,
 	if (err)
 		return report(EXIT_FAILED, &error);
 	if (expiry.num_spared && expiry.gap_s)
-		log_warning("no capture was made for %" PRIu64
-			    " days, or the clock is wrong: %u older "
+		log_warning("no capture for %" PRIu64 " days, or the clock is wrong: %u older "
 			    "captures are kept until the new ones have aged",
 			    expiry.gap_s / 86400, expiry.num_spared);
 	capture->expired.num_removed += expiry.num_removed;
@@ -155,7 +155,7 @@ static int expire(struct capture_command *capture, uint64_t min_free_bytes,
 
 static int fail_to_see(const struct capture_command *capture, int err)
 {
-	log_error("cannot see how full '%s' is: %s", capture->options.dir, strerror(-err));
+	log_error("cannot find the free space of '%s': %s", capture->options.dir, strerror(-err));
 	return EXIT_FAILED;
 }
 
@@ -181,7 +181,7 @@ static int make_room(struct capture_command *capture)
 	if (free_bytes >= min_free_bytes)
 		return EXIT_DONE;
 	log_error("the disk of '%s' is too full: %" PRIu64 " MB are free, %" PRIu64
-		  " MB must stay so (--min-free)",
+		  " MB must stay free (--min-free)",
 		  capture->options.dir, free_bytes >> 20, min_free_bytes >> 20);
 	return EXIT_FAILED;
 }
@@ -314,7 +314,7 @@ static int keep(struct capture_command *capture)
 	status = recording_finish(&capture->recording, stop_fd);
 	if (!status)
 		history_reader_index(capture->archive, capture->options.dir, capture->file,
-				     capture->options.record.naming_user);
+				     capture->options.record.symbolize_user);
 	return status;
 }
 
@@ -361,18 +361,19 @@ const struct command command_capture = {
 	.summary = "record once into an archive, for cron and timers",
 	.usage = "Usage: stackwide capture --dir DIR [-d TIME] [OPTION...]\n"
 		 "       stackwide capture --config FILE [OPTION...]",
-	.help = "A capture is a file DIR/YYYY/MM/DD/HHMMSSZ-HOST.pb.gz, named by its start time in UTC. It\n"
-		"is written completely or not at all. If another run is still working on DIR, this one\n"
-		"says so and exits. --keep, --max-size and --min-free remove the oldest captures, never\n"
-		"the newest one or any other file. Symbolizing and writing run at the lowest priority.\n"
-		"What 'stackwide history' shows of each capture goes to DIR/.stackwide.index.\n"
-		"A successful run prints nothing, unless standard error is a terminal.\n\n"
+	.help = "A capture is a file DIR/YYYY/MM/DD/HHMMSSZ-HOST.pb.gz, named by its start time\n"
+		"in UTC. It is written completely or not at all. If another run is still working\n"
+		"on DIR, this one reports that and exits. --keep, --max-size and --min-free\n"
+		"remove the oldest captures, never the newest one or any other file. Symbolizing\n"
+		"and writing run at the lowest priority. DIR/.stackwide.index holds the\n"
+		"rows of 'stackwide history'. A successful run prints nothing\n"
+		"unless standard error is a terminal.\n\n"
 		"Examples:\n"
-		"  sudo stackwide capture --dir /var/lib/stackwide -d 30s --keep 14d --max-size 2G\n"
+		"  sudo stackwide capture --dir /var/lib/stackwide -d 30s --keep 14d\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday\n"
 		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n\n"
-		"Exit status: 0 done (also if another run was working, but not for the third time in\n"
-		"a row), 1 failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
+		"Exit status: 0 done (also if another run was working, but not for the third time\n"
+		"in a row), 1 failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
 	.options = capture_option_specs,
 	.takes_format = capture_takes_format,
 	.run = run_capture,

@@ -77,9 +77,8 @@ static void warn_of_times(const struct convert_command *conversion, const struct
 
 	if (outputs_have_times(&conversion->outputs) && timeline_is_empty(timeline) &&
 	    profile_count_sources(profile) > 1 && times && timestamps_count(times))
-		log_warning(
-			"the trace has no times, as the clocks of several inputs differ; convert "
-			"each of them to have its times");
+		log_warning("the trace has no times: the clocks of several inputs differ; convert "
+			    "each input separately to keep its times");
 }
 
 /* Output files are opened before any input is read: a mistyped path is reported at once. */
@@ -133,9 +132,9 @@ static int run_convert(int argc, char **argv)
 		parsed = output_options_finish(&conversion.options);
 	if (!parsed && first == argc && !conversion.archive.dir)
 		log_error(
-			"expected files to read; '-' is standard input; see 'stackwide help convert'");
+			"expected input files ('-' is standard input); see 'stackwide help convert'");
 	else if (!parsed && !conversion.options.requests.length)
-		log_error("expected files to write: add -o FILE; see 'stackwide help convert'");
+		log_error("expected an output file: add -o FILE; see 'stackwide help convert'");
 	else if (!parsed)
 		status = archive_inputs_list(&conversion.archive, argv + first,
 					     (size_t)(argc - first), "convert", &paths);
@@ -149,18 +148,19 @@ static int run_convert(int argc, char **argv)
 
 const struct command command_convert = {
 	.name = "convert",
-	.summary = "turn profiles of any format into others, merging several",
+	.summary = "convert profiles between formats and merge them",
 	.usage =
 		"Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]\n"
 		"       stackwide convert --dir DIR [--since TIME] [--until TIME] -o OUT [OPTION...]",
-	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
-		"format that holds a single metric gets the one of --metric, else the first, or of a recording with\n"
-		"--off-cpu wall, which folded text has in microseconds.\n\n"
+	.help = "'stackwide help formats' lists the formats that can be read and written. Several\n"
+		"inputs are merged. A format that holds a single metric gets the one of --metric.\n"
+		"By default this is the first one, or wall in recordings with --off-cpu, which is\n"
+		"in microseconds in folded text.\n\n"
 		"Examples:\n"
 		"  stackwide convert a.folded b.folded -o both.folded\n"
 		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"
 		"  stackwide convert night.folded -o night.txt -o - --to folded\n"
-		"  stackwide convert --dir /var/lib/stackwide --since 03:00 --until 03:30 -o 3.folded\n\n"
+		"  stackwide convert --dir /var/lib/stackwide --since 03:00 -o 3.folded\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
 	.options = convert_options,
 	.run = run_convert,

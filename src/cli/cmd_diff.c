@@ -36,21 +36,24 @@ enum diff_option {
 static const struct option_spec diff_options[] = {
 	OUTPUT_FILE_SPECS,
 	{OPTION_NORMALIZE, 'n', "normalize", NULL,
-	 "in what is written by -o, scale BEFORE to the total of\nAFTER (the table compares "
-	 "shares anyway)"},
+	 "scale BEFORE to the total of AFTER in files of -o\n"
+	 "(the table always compares shares)"},
 	{OPTION_STRIP_ADDRESSES, 's', "strip-addresses", NULL,
-	 "take names that differ in addresses (0x1f30) for one,\nwith 0x... in their place"},
+	 "merge names that differ only in addresses: 0x1f30\n"
+	 "becomes 0x..."},
 	{OPTION_EXACT_NAMES, 0, "exact-names", NULL,
-	 "keep clones apart that a compiler numbers in each\nbuild: foo.constprop.0, {lambda#1}, "
+	 "do not match clones that compilers number anew in\n"
+	 "each build: foo.constprop.0, {lambda#1},\n"
 	 "main.f.func1"},
-	{OPTION_TOP, 0, "top", "N", "at most N functions in the table (else: all)"},
-	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
+	{OPTION_TOP, 0, "top", "N", "show at most N functions (default: all)"},
+	{OPTION_JSON, 0, "json", NULL, "print the table as JSON"},
 	INPUT_OPTION_SPECS,
-	{OPTION_ARCHIVE, 0, "dir", "DIR", "compare captures of an archive, not files"},
+	{OPTION_ARCHIVE, 0, "dir", "DIR", "compare captures of an archive instead of files"},
 	{OPTION_BEFORE, 0, "before", "FILE...",
-	 "files of several runs, in the place of BEFORE;\nwith --dir one range of time, FROM..TO, "
-	 "as in\nyesterday 03:00..yesterday 04:00, -2h..-1h"},
-	{OPTION_AFTER, 0, "after", "FILE...", "the same to compare them with"},
+	 "files of several runs instead of BEFORE; with\n"
+	 "--dir a time range FROM..TO: -2h..-1h or\n"
+	 "yesterday 03:00..yesterday 04:00"},
+	{OPTION_AFTER, 0, "after", "FILE...", "the same for AFTER"},
 	OUTPUT_FRAME_SPECS,
 	SVG_OPTION_SPECS,
 	{0},
@@ -189,12 +192,12 @@ static int choose_metric(struct diff_command *session, uint32_t first,
 			       ? inputs_fail(NULL, -ENOMEM, NULL)
 			       : EXIT_DONE;
 	if (*ret == METRIC_NONE) {
-		log_error("there is no metric '%s' in '%s'; it has: %s", name, recording->path,
+		log_error("no metric '%s' in '%s'; it has: %s", name, recording->path,
 			  names.data ? names.data : "none");
 		return EXIT_USAGE;
 	}
 	if (!name && profile_count_metrics(profile) > first + 1)
-		log_warning("'%s' has several metrics (%s): taking %s; --metric chooses",
+		log_warning("'%s' has several metrics (%s): using %s; --metric selects another",
 			    recording->path, names.data ? names.data : "",
 			    format_get_metric_name(profile, *ret));
 	return EXIT_DONE;
@@ -204,8 +207,8 @@ static int choose_metric(struct diff_command *session, uint32_t first,
 static int append_doubt(struct text *doubt, const char *path)
 {
 	static const char reason[] =
-		": most stacks weigh 1000 or more: no counts of samples, and how many samples they are "
-		"of cannot be known";
+		": most stacks weigh 1000 or more: they are not counts of samples, and "
+		"the number of samples is unknown";
 
 	/* Both files share one reason. */
 	if (doubt->length) {
@@ -311,7 +314,7 @@ static void leave_out_empty_runs(struct diff_command *session, size_t i)
 		if (has_weight(session->profile, session->metrics[i], &run))
 			session->runs[i].items[num_kept++] = run;
 		else
-			log_warning("'%s' has no weight in %s, and counts for no run",
+			log_warning("'%s' has no weight in %s and does not count as a run",
 				    session->paths[i].items.items[j],
 				    session->recordings[i].metric_name);
 	}
@@ -334,7 +337,7 @@ static int find_confidence(struct diff_command *session, size_t i, uint32_t firs
 	recording->num_samples = counts.num_samples;
 	if (counts.period > 1)
 		log_warning("'%s': all counts are multiples of %" PRIu64
-			    ": taken for periods of %" PRIu64 " samples",
+			    ": taken as periods of %" PRIu64 " samples",
 			    recording->path, counts.period, counts.num_samples);
 	if (counts.is_doubtful)
 		err = append_doubt(&session->doubt, recording->path);
@@ -480,8 +483,7 @@ static int make_comparison(struct diff_command *session)
 	int err;
 
 	if (!string_equals(before->metric_unit, after->metric_unit))
-		log_warning("'%s' is weighed in %s of %s and '%s' in %s of %s: only shares can be "
-			    "compared",
+		log_warning("'%s' has %s of %s, '%s' has %s of %s: only shares can be compared",
 			    before->path, before->metric_unit, before->metric_name, after->path,
 			    after->metric_unit, after->metric_name);
 	if (profile_count_metrics(profile) > 2 || session->strips_addresses)
@@ -502,7 +504,7 @@ static int share_modules(struct diff_command *session)
 
 	if (err || missing == MODULES_SHARED)
 		return err;
-	log_warning("'%s' has no modules: functions are compared by name alone",
+	log_warning("'%s' has no modules: functions are compared by name only",
 		    session->recordings[missing == MODULES_MISSING_AFTER].path);
 	return 0;
 }
@@ -516,11 +518,10 @@ static int match_modules(struct diff_command *session)
 
 	if (err || !moved.num_functions)
 		return err;
-	log_warning(
-		"compared %zu function%s of modules that the other side lacks by name ('%s' before, "
-		"'%s' after); --exact-names keeps them apart",
-		moved.num_functions, moved.num_functions == 1 ? "" : "s", moved.before,
-		moved.after);
+	log_warning("compared %zu function%s by name whose modules the other side lacks "
+		    "('%s' before, '%s' after); --exact-names keeps them apart",
+		    moved.num_functions, moved.num_functions == 1 ? "" : "s", moved.before,
+		    moved.after);
 	return 0;
 }
 
@@ -606,7 +607,7 @@ static int open_outputs(struct diff_command *session)
 
 		if (holds_comparison(format))
 			continue;
-		log_error("the format %s does not hold a comparison; diff.folded, svg and json do",
+		log_error("the format %s cannot hold a comparison; use diff.folded, svg or json",
 			  format->name);
 		return EXIT_USAGE;
 	}
@@ -705,8 +706,8 @@ static bool is_range_without_archive(const struct diff_command *session, size_t 
 	if (session->archive.dir || !strstr(value, "..") || strchr(value, '/') ||
 	    !access(value, F_OK))
 		return false;
-	log_error("%s '%s': there is no such file; a range of time needs --dir DIR",
-		  recording_options[i], value);
+	log_error("%s '%s': no such file; a time range needs --dir DIR", recording_options[i],
+		  value);
 	return true;
 }
 
@@ -842,42 +843,49 @@ static int run_diff(int argc, char **argv)
 
 const struct command command_diff = {
 	.name = "diff",
-	.summary = "show what has changed between two profiles, and what may be noise",
+	.summary = "compare two profiles and mark changes that may be noise",
 	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]\n"
 		 "       stackwide diff --before FILE... --after FILE... [-o OUT...] [OPTION...]\n"
 		 "       stackwide diff --dir DIR --before FROM..TO --after FROM..TO [OPTION...]",
-	.help = "Without -o, prints a table of functions: the share of each in all samples before and after, by\n"
-		"self (samples in which it was running) and by total (samples in which it was on the stack); the\n"
-		"change in percentage points; and its 95 % confidence interval, given the number of samples.\n"
-		"Functions whose self share changed come first, the largest change on top; then those of which\n"
-		"only the total changed; then the rest. A change marked ~ may be noise: where many functions are\n"
-		"compared, some of them change by chance.\n\n"
-		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg is a flame\n"
-		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
-		"in the other.\n\n"
-		"Compilers number clones, lambdas and closures anew in each build. If one side alone has such a name\n"
-		"(foo.constprop.1, foo.cold, f::{lambda#2}, main.f.func1), and the other side has another one of the\n"
-		"same function or the function itself, both are one function. A message names them; --exact-names\n"
+	.help = "Without -o, prints a table of functions. It shows the share of each in all\n"
+		"samples before and after, by self (samples with it running) and by total\n"
+		"(samples with it on the stack). The change is in percentage points, with its\n"
+		"95 % confidence interval for this number of samples. Functions whose self share\n"
+		"changed come first, the largest change on top. Functions whose total alone\n"
+		"changed follow, then the rest. A change marked ~ may be noise: among many\n"
+		"functions, some change by chance.\n\n"
+		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg\n"
+		"is a flame graph where red has grown and blue has shrunk. A stack that only\n"
+		"one profile has counts 0 in the other.\n\n"
+		"Compilers number clones, lambdas and closures anew in each build:\n"
+		"foo.constprop.1, foo.cold, f::{lambda#2}, main.f.func1. If one side alone has\n"
+		"such a name, it is matched with another clone of the same function on the other\n"
+		"side, or with the function itself. A message lists the matches; --exact-names\n"
 		"keeps them apart. Names that both sides have stay.\n\n"
-		"With several runs on a side, as benchmarks are compared, a share is that of all its runs, and as\n"
-		"sure as it is the same from run to run. A single run on the other side is taken to vary likewise.\n"
-		"Five runs and more are good; three show large changes only. -o writes the sums of the runs; where\n"
-		"one side has more of them, BEFORE is scaled as by -n.\n\n"
-		"Samples of one thread at neighbouring moments are alike. Where the times of samples are known\n"
-		"(.html, .pftrace, perf.data, perf script, JFR, Firefox), a share is as sure as it is the same in\n"
-		"24 slices of the time; of an archive, in 10 to 24 groups of captures. Else samples are taken to be\n"
+		"With several runs on a side, as in benchmarks, a share is that of all its runs.\n"
+		"Its confidence follows from how much it differs from run to run. A single run on\n"
+		"the other side is assumed to vary as much. Five or more runs are good; three\n"
+		"show large changes only. -o writes the sums of the runs. If one side has more of\n"
+		"them, BEFORE is scaled as by -n.\n\n"
+		"Successive samples of a thread are alike. If the times of samples are known\n"
+		"(.html, .pftrace, perf.data, perf script, JFR, Firefox), the confidence follows\n"
+		"from how much a share differs among 24 slices of the time. In an archive, it\n"
+		"follows from 10 to 24 groups of captures. Otherwise samples are assumed to be\n"
 		"independent, which calls too much changed.\n\n"
-		"For weights that are not samples (nanoseconds, bytes), the number of samples is the input's sample\n"
-		"count if it has one, else its number of records, which SVG, html, pprof and speedscope keep. Folded\n"
-		"text calls every weight a count: those with a common divisor are taken for periods. Where hardly a\n"
-		"stack is rare they are no counts: then nothing is called changed, and the reason is printed.\n\n"
+		"For weights that are not samples (nanoseconds, bytes), the number of samples is\n"
+		"the input's sample count if it has one. Otherwise it is the number of its\n"
+		"records, which SVG, html, pprof and speedscope keep. Folded text calls every\n"
+		"weight a count: weights with a common divisor are taken as periods. If hardly\n"
+		"any stack is rare, they are not counts: then nothing is called changed, and the\n"
+		"reason is printed.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"
 		"  stackwide diff --before old.*.folded --after new.*.folded\n"
-		"  stackwide diff --dir /var/lib/stackwide --before yesterday..today --after today..now\n"
+		"  stackwide diff --dir DIR --before yesterday..today --after today..now\n"
 		"  stackwide diff -n long.folded short.folded -o - --to diff.folded\n"
-		"  stackwide diff old.folded new.folded --json | jq '.functions[] | select(.noise | not)'\n\n"
+		"  stackwide diff old.folded new.folded --json |\n"
+		"    jq '.functions[] | select(.noise | not)'\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
 	.options = diff_options,
 	.takes_format = holds_comparison,

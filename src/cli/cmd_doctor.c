@@ -92,14 +92,13 @@ static void report_version(const struct runtime_process *first, size_t count)
 		 row->name, has_version ? " " : "", has_version ? version : "", num_listed,
 		 num_listed > 1 ? "es" : "", text.data, num_listed > MAX_NAMED ? ", …" : "",
 		 first->is_known ? ""
-		 : is_named      ? "; its frames are not known"
-				 : "; nothing is known of this build");
+		 : is_named      ? "; its frames are not supported"
+				 : "; unsupported build");
 	if (row->advice)
-		snprintf(finding.fix, sizeof(finding.fix), "its code has names with %s",
+		snprintf(finding.fix, sizeof(finding.fix), "to name its code, run it with %s",
 			 row->advice);
 	else if (!first->is_known)
-		snprintf(finding.fix, sizeof(finding.fix),
-			 "their stacks are those of the interpreter");
+		snprintf(finding.fix, sizeof(finding.fix), "stacks show the interpreter itself");
 	print_finding(&finding);
 }
 
@@ -272,16 +271,19 @@ static int run_doctor(int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "check what can be recorded on this machine, and what is missing",
+	.summary = "check if recording works here, and list missing requirements",
 	.usage = "Usage: stackwide doctor",
-	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of a running interpreter or runtime, with\n"
-		"its processes:\n"
+	.help = "Prints a line for each requirement: ok, or the problem, its consequence and the\n"
+		"command that fixes it. Prints another one for each version of a "
+		"running\n"
+		"interpreter or runtime, with its processes:\n"
 		"  " INTERPRETER_NAMES " (with frames)\n"
 		"  " NAMED_RUNTIME_NAMES "\n"
-		"The last line is a real recording of half a second: if that is ok, nothing above it\n"
-		"prevents recording.\n\n"
-		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
+		"The last line is a real recording of half a second. If it is ok, recording works\n"
+		"in spite of the lines above.\n"
+		"\n"
+		"Exit status: 0 recording works, 1 it failed, 4 not permitted or not "
+		"supported.\n",
 	.options = doctor_options,
 	.run = run_doctor,
 };

@@ -59,7 +59,7 @@ static int run_events(int argc, char **argv)
 	if (parsed)
 		return parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
 	if (argc - first_operand > 1) {
-		log_error("unexpected '%s': one pattern can be given", argv[first_operand + 1]);
+		log_error("unexpected '%s': expected one pattern", argv[first_operand + 1]);
 		return EXIT_USAGE;
 	}
 	pattern = argv[first_operand];
@@ -69,11 +69,11 @@ static int run_events(int argc, char **argv)
 		log_warning("tracepoints are not listed: only root may read %s", paths.tracing);
 	event_paths_release(&paths);
 	if (err && err != -EACCES) {
-		log_error("the events cannot be listed: %s", strerror(-err));
+		log_error("cannot list the events: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	if (!output.num_events) {
-		log_error(err ? "no listed event matches '%s'" : "this machine has no event '%s'",
+		log_error(err ? "no listed event matches '%s'" : "no event '%s' on this machine",
 			  pattern);
 		return EXIT_FAILED;
 	}
@@ -82,43 +82,57 @@ static int run_events(int argc, char **argv)
 
 const struct command command_events = {
 	.name = "events",
-	.summary = "list the events that this machine offers",
+	.summary = "list the events of this machine",
 	.usage = "Usage: stackwide events [PATTERN]",
-	.help = "`record -e` takes them. PATTERN is searched for in their names; with * or ? in it, it is to match\n"
-		"the whole name. Hardware is listed where there is something that counts it, which many virtual\n"
-		"machines have not. Beside those that are listed, what the CPU's manual has numbers for (r01c4), and\n"
-		"what the devices below /sys/bus/event_source/devices describe (cpu/event=0x3c,umask=0x0/).\n"
-		"Tracepoints are listed by who may read tracefs; record takes patterns of them (block:block_rq_*),\n"
-		"and sums of a field of their records, with its unit: 'block:block_rq_issue{bytes:By}'. What the\n"
-		"kernel counts may weigh the same each: 'page-faults{4096:By}'.\n\n"
-		"`record --filter EXPRESSION` leaves out hits that do not match, as the kernel's filters do: fields of the\n"
-		"record, CPU and COMM, compared with a number by == != < <= > >= or & (a common bit), or with a text in\n"
-		"quotes by == != or ~ (a pattern with * ? [a-z]), joined by && || ! and parentheses. Text in the program's\n"
-		"memory is FIELD.ustring. Several filters have to match all.\n\n"
-		"Modifiers follow a colon, or the last slash: u, k and h count in user mode, the kernel and a\n"
-		"hypervisor only; each p asks for less skid (cycles:upp, cpu/event=0x3c/u).\n\n"
-		"Probes are points in code that you name. PATH is a file, as the process sees it that is recorded (-p), or\n"
-		"a library as ldconfig lists it: libc, pthread, libssl.so.3. FUNCTION is a symbol, or a name of C++ or\n"
-		"Rust as stacks show it, ns::f, or with parameters: 'ns::f(int, char const*)'; where several functions\n"
-		"have it, the mangled name says which. OFFSET is in bytes and begins an instruction. All processes that\n"
-		"map the file are stopped there for some microseconds, those that are not recorded, too. {arg1}, {arg2}\n"
-		"and so on (of a method {arg1} is its object), and {retval} where a function returns, make the sum of it\n"
-		"the metric, {arg1:By} in bytes: registers as a whole (64 bits), or as types, {arg1:u32}, {retval:s32:By},\n"
-		"of usdt what its author has named. What is below 0, as an error is, weighs nothing.\n\n"
-		"alloc is what malloc, calloc, realloc (the new size), posix_memalign and the like, and operator new are\n"
-		"asked for, of glibc, musl, jemalloc, tcmalloc and mimalloc: those that the recorded processes have when\n"
-		"the recording begins, also within a program, those of the command, and those that ldconfig lists. What\n"
-		"a program maps itself (mmap) is not in it. Each call takes about a microsecond longer, also of processes\n"
-		"that are not recorded. With -c N in place of 512 KiB a sample comes for N bytes in the mean.\n\n"
-		"alloc-live is what of that is not freed when the recording ends, or when its process did: with innermost\n"
-		"frames for how long ago it was allocated ([age 1 to 10 min]), so that what leaks stands out from what is in use.\n"
-		"What was allocated before the recording began is not in it, nor what a forked child has inherited. Returns of\n"
-		"these functions and free() are probed, too: each call takes about three microseconds longer.\n\n"
+	.help = "`record -e` takes these events. PATTERN is searched for in their names; with *\n"
+		"or ? in it, it must match the whole name. Hardware events are listed if there is\n"
+		"a device that counts them, which many virtual machines lack. Events that are not\n"
+		"listed work, too: numbers from the CPU's manual (r01c4), and events that\n"
+		"/sys/bus/event_source/devices describes (cpu/event=0x3c,umask=0x0/). Tracepoints\n"
+		"are listed if tracefs is readable. record takes patterns of them\n"
+		"(block:block_rq_*) and sums of a field, with its unit:\n"
+		"'block:block_rq_issue{bytes:By}'. Software events can have a fixed weight:\n"
+		"'page-faults{4096:By}'.\n\n"
+		"`record --filter EXPRESSION` drops hits that do not match, as the kernel's\n"
+		"filters do. It compares fields of the record, CPU and COMM with a number by ==\n"
+		"!= < <= > >= or & (a common bit), or with a text in quotes by == != or ~ (a\n"
+		"pattern with * ? [a-z]). Comparisons are joined by && || ! and parentheses.\n"
+		"FIELD.ustring is text in the program's memory. Several filters must all match.\n\n"
+		"Modifiers follow a colon or the last slash: u, k and h count in user mode, in\n"
+		"the kernel and in a hypervisor only. Each p asks for less skid (cycles:upp,\n"
+		"cpu/event=0x3c/u).\n\n"
+		"Probes are at points in code that you specify. PATH is a file as the recorded\n"
+		"process (-p) sees it, or a library that ldconfig lists: libc, pthread,\n"
+		"libssl.so.3. FUNCTION is a symbol, or a C++ or Rust name as stacks show it:\n"
+		"ns::f, or with parameters, 'ns::f(int, char const*)'. If several functions have\n"
+		"that name, use the mangled name. OFFSET is in bytes and must be at the start of\n"
+		"an instruction. All processes that map the file stop there for some\n"
+		"microseconds, recorded or not.\n\n"
+		"{arg1}, {arg2} and so on are arguments ({arg1} of a method is its object), and\n"
+		"{retval} is the value that a function returns. The metric is then the sum of\n"
+		"these values; {arg1:By} is in bytes. Values are whole registers (64 bits) unless\n"
+		"a type follows: {arg1:u32}, {retval:s32:By}. usdt probes define the types\n"
+		"themselves. Values below 0, such as errors, count as 0.\n\n"
+		"alloc is the sum of bytes requested from malloc, calloc, realloc (the new size),\n"
+		"posix_memalign and the like, and operator new, of glibc, musl, jemalloc,\n"
+		"tcmalloc and mimalloc. It covers the allocators that the recorded processes use\n"
+		"when the recording starts (also inside a program), those of the command, and\n"
+		"those that ldconfig lists. Memory that a program maps itself (mmap) is not\n"
+		"included. Each call takes about a microsecond longer, also in processes that are\n"
+		"not recorded. With -c N, there is one sample per N bytes on average instead of\n"
+		"512 KiB.\n\n"
+		"alloc-live is the part of alloc that is not freed when the recording or the\n"
+		"process ends. The innermost frame shows the age ([age 1 to 10 min]), so that\n"
+		"leaks stand out from memory in use. Memory that was allocated before the\n"
+		"recording started, or that a forked child inherited, is not included. Returns of\n"
+		"these functions and free() are probed, too: each call takes about three\n"
+		"microseconds longer.\n\n"
 		"Examples:\n"
 		"  stackwide events fault\n"
 		"  sudo stackwide record -e page-faults -c 1 -o faults.folded -- ./program\n"
-		"  sudo stackwide record -e 'uprobe:libc:malloc{arg1:By}' -p 812 -d 10 -o malloc.html\n"
-		"  sudo stackwide record -e syscalls:sys_enter_openat --filter 'filename.ustring ~ \"/etc/*\"' -o opens.svg\n",
+		"  sudo stackwide record -e 'uprobe:libc:malloc{arg1:By}' -p 812 -d 10 -o m.html\n"
+		"  sudo stackwide record -e syscalls:sys_enter_openat \\\n"
+		"    --filter 'filename.ustring ~ \"/etc/*\"' -o opens.svg\n",
 	.options = events_options,
 	.run = run_events,
 };

@@ -24,7 +24,7 @@ static int print_manual(const char *name)
 			return EXIT_DONE;
 		}
 	}
-	log_error("there is no command '%s'", name);
+	log_error("unknown command '%s'", name);
 	return EXIT_USAGE;
 }
 

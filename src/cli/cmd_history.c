@@ -95,7 +95,7 @@ static void print_end(const struct history *history)
 	}
 	if (history->num_columns < MIN_CHART_COLUMNS || history->rows.length < 2)
 		return;
-	text_append_string(&text, "\nload over this time:\n");
+	text_append_string(&text, "\nload over time:\n");
 	history_print_sparkline(history->rows.items, history->rows.length, history->num_columns - 1,
 				&text);
 	fwrite(text.data, 1, text.length, stdout);
@@ -142,7 +142,8 @@ static int run_history(int argc, char **argv)
 	if (!parsed && first_operand < argc)
 		log_error("unexpected '%s'; see 'stackwide help history'", argv[first_operand]);
 	else if (!parsed && !history.inputs.dir)
-		log_error("expected --dir DIR, the archive; see 'stackwide help history'");
+		log_error("expected --dir DIR, the directory of the archive; see 'stackwide help "
+			  "history'");
 	else if (!parsed)
 		status = show(&history);
 	array_for_each (&history.rows, row)
@@ -155,13 +156,14 @@ const struct command command_history = {
 	.name = "history",
 	.summary = "list the captures of an archive",
 	.usage = "Usage: stackwide history --dir DIR [--since TIME] [--until TIME] [--json]",
-	.help = "Shows the start of each capture (local time), its duration and number of samples, the\n"
-		"average number of busy CPUs, the share of complete user stacks, and its hottest process\n"
-		"and function. On a terminal, also the load over time as a line of bars. A capture that\n"
-		"cannot be read is listed as damaged, and the exit status is 3.\n\n"
-		"A capture is read once: what is shown of it is kept in DIR/.stackwide.index, where that\n"
-		"can be written. One that has changed since is read again; the file may be removed.\n"
-		"\n" TIME_SPEC_HELP "\n"
+	.help = "Shows the start of each capture (local time), its duration, its samples, the\n"
+		"average number of busy CPUs, the share of complete user stacks, and its hottest\n"
+		"process and function. On a terminal, also shows the load over time as a line of\n"
+		"bars. A capture that cannot be read is listed as damaged, and the exit status is\n"
+		"3.\n\n"
+		"Each capture is read once: DIR/.stackwide.index keeps its row, if the directory\n"
+		"is writable. A capture that has changed since is read again. The index may be\n"
+		"removed at any time.\n\n" TIME_SPEC_HELP "\n"
 		"Examples:\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday --until today\n"
 		"  stackwide history --dir /var/lib/stackwide --since -2h --json\n",

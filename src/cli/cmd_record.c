@@ -51,16 +51,15 @@ static int choose_formats(struct record_command *session)
 		return EXIT_USAGE;
 	}
 	if (options->zones_paths.length && !outputs_have_times(&session->outputs)) {
-		log_error("--zones needs an output that shows times: add -o FILE.pftrace");
+		log_error("--zones needs an output with times: add -o FILE.pftrace");
 		return EXIT_USAGE;
 	}
 	if (options->records_schedule && !outputs_have_times(&session->outputs)) {
-		log_error("--sched: none of the files to be written can show scheduling; add a "
-			  "trace, as in '-o FILE.pftrace'");
+		log_error("--sched needs a trace as output: add -o FILE.pftrace");
 		return EXIT_USAGE;
 	}
 	if (!options->takes_wakers && outputs_find_metric(&session->outputs, METRIC_OFFWAKE)) {
-		log_error("the format offwake goes with --off-cpu --wakers only");
+		log_error("the format offwake needs --off-cpu --wakers");
 		return EXIT_USAGE;
 	}
 	return 0;
@@ -94,9 +93,10 @@ static int start_workload(struct record_command *session, struct error *error)
 		return workload_start(&session->workload, options->command, NULL,
 				      session->stop_request, error);
 	if (!name)
-		return error_set(error, -ENOENT,
-				 "--user runs the command as the one who has called sudo, but "
-				 "SUDO_USER is not set");
+		return error_set(
+			error, -ENOENT,
+			"--user runs the command as the user who called sudo, but SUDO_USER is "
+			"not set");
 	err = workload_user_init(&user, name, error);
 	if (err)
 		return err;
@@ -376,7 +376,7 @@ static int finish_workload(struct record_command *session)
 	if (!workload_wait(workload, 1000)) {
 		workload_signal(workload, SIGTERM);
 		if (!workload_wait(workload, 5000)) {
-			log_warning("the command (process %d) goes on running after SIGTERM",
+			log_warning("the command (process %d) is still running after SIGTERM",
 				    workload->pid);
 			return 0;
 		}
@@ -437,24 +437,26 @@ const struct command command_record = {
 	.summary = "sample stacks and write a profile",
 	.usage = "Usage: stackwide record [OPTION...]                whole machine, until Ctrl-C\n"
 		 "       stackwide record -p PID | -t TID | --cgroup PATH [OPTION...]\n"
-		 "       stackwide record [OPTION...] -- COMMAND...  a command and what it starts",
-	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.html in the working\n"
-		"directory: the viewer with the profile in it, one page for any browser, that every command\n"
-		"reads again. Ctrl-C stops and writes; a second Ctrl-C aborts and leaves no file.\n\n"
+		 "       stackwide record [OPTION...] -- COMMAND...  a command and its children",
+	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.html in the\n"
+		"working directory. It is the viewer with the profile inside: one page for any\n"
+		"browser, which every command can read again. Ctrl-C stops and writes; a second\n"
+		"Ctrl-C aborts and leaves no file.\n\n"
 		"Examples:\n"
 		"  sudo stackwide record -d 10\n"
 		"  sudo stackwide record -F 999 -p 812 -d 30s -o nginx.folded\n"
 		"  sudo stackwide record -o build.folded -o build.txt -- make -j8\n"
 		"  sudo stackwide record -d 5 -o - --to folded | grep nginx\n"
-		"  sudo stackwide record -o build.pftrace -- make -j8              for ui.perfetto.dev\n"
+		"  sudo stackwide record -o build.pftrace -- make -j8     for ui.perfetto.dev\n"
 		"  sudo stackwide record -d 5 --sched -o machine.pftrace\n"
-		"  sudo stackwide record --zones g.zones -o g.pftrace -- env STACKWIDE_ZONES=g.zones ./g\n"
-		"  sudo stackwide record -p 812 -d 10 --off-cpu -o nginx.svg      where it waits, too\n"
-		"  sudo stackwide record --faults -p 812 -d 10 -o faults.svg        who touches new memory\n"
-		"  sudo stackwide record --syscalls -o calls.html -- make        which calls, and for how long\n"
-		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
-		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
-		"2 usage, 4 not permitted or not supported by this kernel.\n",
+		"  sudo stackwide record --zones g.zones -o g.pftrace -- \\\n"
+		"    env STACKWIDE_ZONES=g.zones ./g\n"
+		"  sudo stackwide record -p 812 -d 10 --off-cpu -o n.svg  where it waits\n"
+		"  sudo stackwide record --faults -p 812 -d 10 -o f.svg   who touches memory\n"
+		"  sudo stackwide record --syscalls -o c.html -- make    calls, durations\n"
+		"  sudo stackwide record --flush 5m -o day.folded         day.1.folded, ...\n\n"
+		"Exit status: that of COMMAND (128 + signal if it was killed); else 0 done, 1\n"
+		"failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
 	.options = record_option_specs,
 	.run = run_record,
 };

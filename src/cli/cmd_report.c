@@ -25,22 +25,30 @@ enum report_option {
 };
 
 static const struct option_spec report_options[] = {
-	{OPTION_TOP, 0, "top", "N", "at most N functions, or children of a frame (else: all)"},
-	{OPTION_SORT, 0, "sort", "self|total", "what the table is sorted by; self by default"},
+	{OPTION_TOP, 0, "top", "N",
+	 "show at most N functions, or children of a frame\n"
+	 "(default: all)"},
+	{OPTION_SORT, 0, "sort", "self|total", "sort the table by self (default) or total"},
 	{OPTION_CALLERS, 0, "callers", "FRAGMENT",
-	 "instead of the table, what calls a stretch of frames:\none function, or several joined "
-	 "by ;"},
-	{OPTION_CALLEES, 0, "callees", "FRAGMENT", "the same, with what it calls"},
+	 "instead of the table, show the callers of a\n"
+	 "fragment: one function, or several joined by ;"},
+	{OPTION_CALLEES, 0, "callees", "FRAGMENT",
+	 "instead of the table, show the callees of a\n"
+	 "fragment"},
 	{OPTION_WAKERS_OF, 0, "wakers-of", "FRAGMENT",
-	 "instead of the table, who ended the waits in it and what\nthey did (of record --off-cpu --wakers)"},
+	 "instead of the table, show who ended the waits in\n"
+	 "a fragment, and how (from record --off-cpu\n"
+	 "--wakers)"},
 	{OPTION_CRITICAL, 0, "critical", "FRAGMENT",
-	 "who ended most of the waits in it, who ended most of\nthat one's waits, and so on"},
+	 "show who ended most of the waits in a fragment,\n"
+	 "who ended most of that one's waits, and so on"},
 	{OPTION_INCLUDE, 0, "include", "KIND:PATTERN",
-	 "only samples that match; may be repeated: all filters\nmust let a sample pass"},
+	 "only samples that match; repeatable: a sample must\n"
+	 "match all filters"},
 	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
 	{OPTION_SLEEPERS, 0, "sleepers", "group|show|hide",
-	 "threads that slept throughout a recording with\n--off-cpu: one row in the table (the "
-	 "default), as all\nothers, or left out"},
+	 "threads asleep throughout a recording with\n"
+	 "--off-cpu: group (one row, default), show or hide"},
 	{OPTION_JSON, 0, "json", NULL, "print JSON"},
 	INPUT_OPTION_SPECS,
 	ARCHIVE_OPTION_SPECS,
@@ -88,8 +96,8 @@ static int set_fragment(struct report_command *session, const char *option, cons
 		return -EINVAL;
 	}
 	if (session->report.fragment) {
-		log_error("one of --callers, --callees, --wakers-of and --critical can be given, "
-			  "and once");
+		log_error("give only one of --callers, --callees, --wakers-of and --critical, "
+			  "once");
 		return -EINVAL;
 	}
 	session->report.question = question;
@@ -192,9 +200,9 @@ static void warn_of_nothing(const struct report_command *session)
 	for (uint32_t i = 0; !has_samples && i < profile_count_samples(session->profile); i++)
 		has_samples = selection_contains(report->selection, i);
 	if (!has_samples && report->selection)
-		log_warning("no sample passes the filters");
+		log_warning("no sample matches the filters");
 	else if (!has_weight(&session->answer))
-		log_warning("no %s that passes the filters contains '%s'",
+		log_warning("no %s that matches the filters contains '%s'",
 			    report->question == REPORT_FRAGMENT ? "stack" : "wait",
 			    report->fragment);
 }
@@ -249,8 +257,8 @@ static int choose_metric(struct report_command *session)
 			unused_inputs_warn(session->profile, report->metric, METRIC_NONE, "shown");
 			return EXIT_DONE;
 		}
-		log_error("the input does not say who ended waits (the metric " METRIC_OFFWAKE
-			  "); record --off-cpu --wakers makes one that does");
+		log_error("the input does not show who ended waits (metric " METRIC_OFFWAKE
+			  "); use a recording with --off-cpu --wakers");
 		return EXIT_USAGE;
 	}
 	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
@@ -320,7 +328,7 @@ static int run_report(int argc, char **argv)
 		parsed = add_filter(&session, "function:" SLEPT_FRAME_NAME, true);
 	if (!parsed && first == argc && !session.archive.dir)
 		log_error(
-			"expected files to read; '-' is standard input; see 'stackwide help report'");
+			"expected input files ('-' is standard input); see 'stackwide help report'");
 	else if (!parsed)
 		status = archive_inputs_list(&session.archive, argv + first, (size_t)(argc - first),
 					     "report", &paths);
@@ -333,38 +341,45 @@ static int run_report(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "show which functions weigh most, what calls them, what they call",
+	.summary = "show the hottest functions, their callers and callees",
 	.usage = "Usage: stackwide report IN... [OPTION...]\n"
 		 "       stackwide report --dir DIR [--since TIME] [--until TIME] [OPTION...]",
-	.help = "For every function the table shows its self weight (samples in which it was running) and its\n"
-		"total weight (samples in which it was on the stack), each with its share of all samples that\n"
-		"pass the filters. A recursive function counts once per sample. Functions of the same name in\n"
-		"different modules have separate rows. 'stackwide help formats' lists the formats that can be\n"
-		"read; several inputs are merged.\n\n"
+	.help = "For every function the table shows its self weight (samples with it running) and\n"
+		"its total weight (samples with it on the stack). Each has its share of all\n"
+		"samples that match the filters. A recursive function counts once\n"
+		"per sample. Functions of the same name in different modules have separate rows.\n"
+		"'stackwide help formats' lists the formats that can be read; several inputs are\n"
+		"merged.\n\n"
 		"A FRAGMENT is a sequence of frames, each called by the previous one: malloc, or\n"
-		"main;run;malloc. Where it occurs several times in a stack, its caller is that of the first\n"
-		"occurrence and its callee that of the last, so that the callers add up to the fragment's\n"
-		"total, and the callees and its self weight do, too.\n\n"
-		"The KIND of a filter says what PATTERN is compared with:\n"
-		"  function   the name of any frame of the stack: main; read_[k], with its annotation; fib, for\n"
-		"             an element a.rb:5:fib\n"
-		"  fragment   consecutive frames of the stack: main;run; or a thread and the frames that its\n"
-		"             stacks begin with: nginx;main; a /regex/ matches the frames of the whole stack\n"
-		"  thread     the thread's name or id        process   the process's name or id\n"
-		"  file       the input, or the source file of any frame; full path or last component\n"
-		"  module     the program, library or kernel module of any frame; last component, or full\n"
-		"             path where the input has one, as pprof's does\n"
-		"  time       FROM..TO, after the first sample of the input: 2s..5s, 500ms.., ..1m\n"
-		"PATTERN is the full name, or a regular expression between slashes, which matches anywhere in it:\n"
-		"POSIX extended, with \\d \\w \\s \\b, and (?i) at its start for letters in either case.\n"
-		"stackwide-report(1) has them all; the page of 'stackwide view' has the same.\n\n"
+		"main;run;malloc. If it occurs several times in a stack, its caller is that of\n"
+		"the first occurrence and its callee that of the last. The callers thus add up to\n"
+		"the fragment's total; so do the callees and its self weight.\n\n"
+		"The KIND of a filter selects what PATTERN is compared with:\n"
+		"  function   the name of any frame of the stack: main; read_[k], with its\n"
+		"             annotation; fib, for an element a.rb:5:fib\n"
+		"  fragment   consecutive frames of the stack: main;run; or a thread and its\n"
+		"             outermost frames: nginx;main; a /regex/ matches the frames of the\n"
+		"             whole stack\n"
+		"  thread     the thread's name or id\n"
+		"  process    the process's name or id\n"
+		"  file       the input, or the source file of any frame; full path or last\n"
+		"             component\n"
+		"  module     the program, library or kernel module of any frame; last component,\n"
+		"             or full path if the input has one, as pprof does\n"
+		"  time       FROM..TO, after the first sample of the input: 2s..5s, 500ms..,\n"
+		"             ..1m\n"
+		"PATTERN is the full name, or a regular expression between slashes that matches\n"
+		"anywhere in it: POSIX extended, with \\d \\w \\s \\b, and (?i) at its start to\n"
+		"ignore case. stackwide-report(1) describes them all; the page of 'stackwide\n"
+		"view' has the same.\n\n"
 		"Examples:\n"
-		"  stackwide report profile.folded --top 20             the twenty hottest functions\n"
-		"  stackwide report profile.folded --sort total         callers before callees\n"
-		"  stackwide report profile.folded --callers malloc     who allocates?\n"
-		"  stackwide report profile.folded --callees 'main;run' what does run, called by main, call?\n"
+		"  stackwide report a.folded --top 20             the twenty hottest functions\n"
+		"  stackwide report a.folded --sort total         callers before callees\n"
+		"  stackwide report a.folded --callers malloc     who allocates?\n"
+		"  stackwide report a.folded --callees 'main;run' what does main;run call?\n"
 		"  stackwide report waits.pb.gz --wakers-of lock_table  who let it go on?\n"
-		"  stackwide report a.folded b.folded --exclude function:idle --include 'module:/^libc/'\n"
+		"  stackwide report a.folded b.folded --exclude function:idle \\\n"
+		"    --include 'module:/^libc/'\n"
 		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n"
 		"  perf script | stackwide report - --from perf-script --json | jq .functions[0]\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",

@@ -110,7 +110,7 @@ static int run_unwind_table(int argc, char **argv)
 	if (parsed)
 		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
 	if (first_operand == argc) {
-		log_error("expected files; see 'stackwide help unwind-table'");
+		log_error("expected input files; see 'stackwide help unwind-table'");
 		return EXIT_USAGE;
 	}
 	for (int i = first_operand; i < argc; i++) {
@@ -124,10 +124,10 @@ static int run_unwind_table(int argc, char **argv)
 
 const struct command command_unwind_table = {
 	.name = "unwind-table",
-	.summary = "show what the unwind table of a file holds",
+	.summary = "show the unwind table of a file",
 	.usage = "Usage: stackwide unwind-table FILE...",
-	.help = "Stacks end in functions whose call-frame information the table cannot express; they are\n"
-		"listed as unsupported.\n",
+	.help = "Stacks end in functions whose call-frame information the table cannot express.\n"
+		"These are listed as unsupported.\n",
 	.options = no_options,
 	.is_hidden = true,
 	.run = run_unwind_table,

@@ -21,7 +21,8 @@ enum view_option { OPTION_VIEW_OUTPUT = 1 };
 
 static const struct option_spec view_options[] = {
 	{OPTION_VIEW_OUTPUT, 'o', "output", "FILE",
-	 "write the page to FILE (- is standard output) and open\nnothing"},
+	 "write the page to FILE (- is standard output) and\n"
+	 "do not open it"},
 	INPUT_OPTION_SPECS,
 	ARCHIVE_OPTION_SPECS,
 	{0},
@@ -92,7 +93,7 @@ static char *make_temporary(void)
 		return NULL;
 	fd = mkostemps(path, (int)strlen(".html"), O_CLOEXEC);
 	if (fd < 0) {
-		log_error("cannot make a file in '%s': %s", folder && *folder ? folder : "/tmp",
+		log_error("cannot create a file in '%s': %s", folder && *folder ? folder : "/tmp",
 			  strerror(errno));
 		free(path);
 		return NULL;
@@ -137,7 +138,7 @@ static int show(const struct profile *profile)
 	if (status)
 		return status;
 	if (!open_browser(path))
-		log_warning("no browser found: open this file in one");
+		log_warning("no browser found: open this file in a browser");
 	puts(path);
 	return EXIT_DONE;
 }
@@ -176,10 +177,9 @@ static bool is_no_page(const char *path)
 	size_t length;
 
 	if (format && format != &format_html) {
-		log_error(
-			"-o '%s': view writes pages, .html; 'stackwide convert' writes the format "
-			"%s",
-			path, format->name);
+		log_error("-o '%s': view writes .html; 'stackwide convert' writes the format "
+			  "%s",
+			  path, format->name);
 		return true;
 	}
 	if (compression_find_suffix(path, strlen(path), &length) == COMPRESSION_NONE)
@@ -214,9 +214,9 @@ const struct command command_view = {
 	.summary = "show profiles of any format in the browser",
 	.usage = "Usage: stackwide view [IN...] [-o FILE.html] [OPTION...]\n"
 		 "       stackwide view --dir DIR [--since TIME] [--until TIME] [OPTION...]",
-	.help = "The page is a single file that works offline, in any browser, on any machine; more profiles\n"
-		"can be dropped onto it. Without IN it is empty. It is opened with $BROWSER or the desktop's\n"
-		"browser; without one, the path of the page is printed.\n\n"
+	.help = "The page is a single file that works offline, in any browser, on any machine.\n"
+		"More profiles can be dropped onto it. Without IN it is empty. It is opened with\n"
+		"$BROWSER or the desktop's browser; without one, the path of the page is printed.\n\n"
 		"Examples:\n"
 		"  stackwide view night.folded\n"
 		"  stackwide view before.pb.gz after.pb.gz -o report.html\n"

@@ -39,17 +39,20 @@ static int report_unknown_command(const char *name)
 	suggestion_offer(&suggestion, "help");
 	suggestion_offer(&suggestion, "formats"); /* of help */
 	if (suggestion.word)
-		log_error("there is no command '%s'; did you mean '%s'? 'stackwide help' lists all",
+		log_error("unknown command '%s'; did you mean '%s'? 'stackwide help' lists all "
+			  "commands",
 			  name, suggestion.word);
 	else
-		log_error("there is no command '%s'; 'stackwide help' lists them", name);
+		log_error("unknown command '%s'; 'stackwide help' lists all commands", name);
 	return EXIT_USAGE;
 }
 
 static void print_commands(FILE *out)
 {
-	fputs("stackwide shows where a Linux machine spends its time: it samples the stacks of\n"
-	      "everything that runs, kernel and user, and names every frame.\n\n"
+	fputs("stackwide shows where a Linux machine spends its time: it samples the "
+	      "stacks of\n"
+	      "everything that runs, kernel and user, and symbolizes every frame.\n"
+	      "\n"
 	      "Usage: stackwide COMMAND [OPTION...]\n\nCommands:\n",
 	      out);
 	for (const struct command *const *command = command_get_all(); *command; command++)

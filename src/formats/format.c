@@ -157,7 +157,7 @@ int format_read(const struct format *format, struct import *import)
 	if (err)
 		return err;
 	if (!is_explained && count_contents(import) == before)
-		import_warn(import, "valid as %s, but without a sample", format->name);
+		import_warn(import, "valid %s, but without samples", format->name);
 	return import_keep_counts(import);
 }
 
@@ -207,7 +207,7 @@ const char *format_describe_unknown(const uint8_t *data, size_t size)
 		{"\177ELF", "an ELF program, library or core dump; 'stackwide record -- PROGRAM' "
 			    "profiles a program"},
 		{"PK\3\4", "a zip archive; unpack it and name the profile in it"},
-		{"gmon", "data of gprof, which has no stacks"},
+		{"gmon", "data of gprof, without stacks"},
 		{"MDMP", "a minidump of Windows, not a profile"},
 		{"%PDF", "a PDF document, not a profile"},
 		{"\211PNG", "a picture, not a profile"},

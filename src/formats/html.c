@@ -52,8 +52,7 @@ int html_read(struct import *import)
 	if (!find_slot(import, &begin, &end))
 		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
 	if (is_blank(import, begin, end))
-		return import_fail_byte(import, begin,
-					"the page is the viewer alone: there is no profile in it");
+		return import_fail_byte(import, begin, "the page is the viewer without a profile");
 	return native_read_text(import, begin, end);
 }
 
@@ -71,7 +70,7 @@ enum detection html_detect(const uint8_t *data, size_t size)
 const struct format format_page = {
 	.name = "html",
 	.extension = ".html",
-	.summary = "the viewer with the profile in it: one page, for any browser",
+	.summary = "the viewer with the profile: one page for any browser",
 	.detect = html_detect,
 	.read = html_read,
 };

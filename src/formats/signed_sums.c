@@ -383,7 +383,7 @@ static void report(const struct signed_sums *sums, struct import *import,
 	if (sums->is_comparison || looks_like_comparison)
 		import_warn(import,
 			    "the file %s a comparison of two profiles: only growth is read; "
-			    "'stackwide diff BEFORE AFTER' compares the profiles themselves",
+			    "'stackwide diff BEFORE AFTER' compares profiles",
 			    sums->is_comparison ? "is" : "looks like");
 }
 

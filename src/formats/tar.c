@@ -282,7 +282,7 @@ int tar_read(struct tar *tar, const uint8_t *data, size_t size)
 		if (is_end(header))
 			return 0;
 		if (!is_header(header)) {
-			stop(&reader, "this is no header of a tar archive");
+			stop(&reader, "not a header of a tar archive");
 			return 0;
 		}
 		if (!get_size(&reader, header, &content)) {

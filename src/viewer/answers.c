@@ -432,12 +432,12 @@ int answer_waker_stacks(struct waits *waits, uint32_t waker, uint32_t node, stru
 	int err;
 
 	if (waker >= waits->answer.num_threads)
-		return error_set(error, -EINVAL, "the waker is of another view");
+		return error_set(error, -EINVAL, "the waker belongs to another view");
 	err = waits_get_stacks(waits, waker, &stacks);
 	if (err)
 		return err;
 	if (node >= stacks->num_nodes)
-		return error_set(error, -EINVAL, "the stack is of another view");
+		return error_set(error, -EINVAL, "the stack belongs to another view");
 	text_append_char(text, '[');
 	for (node = stacks->nodes[node].first_child; node;
 	     node = stacks->nodes[node].next_sibling) {

@@ -380,8 +380,8 @@ static int name_by_copies(struct import *import, const struct tar *tar)
 	}
 	if (num_mangled)
 		import_warn(import,
-			    "%" PRIu32 " of its addresses have mangled names of functions here: "
-			    "stackwide convert %s -o named.html",
+			    "%" PRIu32 " of its addresses have mangled function names here; run "
+			    "'stackwide convert %s -o named.html'",
 			    num_mangled, import->name);
 	return 0;
 }

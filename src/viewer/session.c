@@ -156,14 +156,14 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 	if (compression != COMPRESSION_NONE)
 		return error_set(
 			error, -EBADMSG,
-			"%.200s: at byte 0: it is compressed by %s: decompress it first, or "
-			"use the command line, which can read it",
+			"%.200s: at byte 0: compressed by %s: decompress it first, or use the "
+			"command line",
 			import->name, compression_get_name(compression));
 	if (!format || !format->read) {
 		const char *content = format_describe_unknown(import->data, import->size);
 
 		return error_set(error, -EINVAL, "%.200s: at byte 0: %s", import->name,
-				 content ? content : "the format is not recognised");
+				 content ? content : "unrecognized format");
 	}
 	/* Only an experiment includes the files of its code. */
 	import->will_name_code = tar_detect(import->data, import->size);
@@ -195,8 +195,8 @@ static void warn_of_unnamed(struct import *import, uint32_t first_location)
 	}
 	if (num_unnamed)
 		import_warn(import,
-			    "no names of functions for %" PRIu32 " of its addresses, as no other "
-			    "file is read here: stackwide convert %s -o named.html",
+			    "no function names for %" PRIu32 " of its addresses: the page reads no "
+			    "other files; run 'stackwide convert %s -o named.html'",
 			    num_unnamed, import->name);
 }
 
@@ -506,7 +506,7 @@ int session_query(struct session *session, const struct session_query *query, st
 
 	for (uint32_t i = 0; i < query->fragment_length; i++)
 		if (!level_exists(session->graph, query->fragment[i]))
-			return error_set(error, -EINVAL, "the fragment is of another profile");
+			return error_set(error, -EINVAL, "the fragment belongs to another profile");
 	err = gather_sides(session);
 	if (err)
 		return err;
@@ -652,7 +652,7 @@ int session_get_waits(struct session *session, uint32_t metric, struct waits **r
 {
 	/* Data read meanwhile has samples that are missing in the graph. */
 	if (session->is_stale || !session->has_weights)
-		return error_set(error, -EINVAL, "the view is of another profile");
+		return error_set(error, -EINVAL, "the view belongs to another profile");
 	if (!session->has_waits || session->waits.metric != metric) {
 		int err;
 

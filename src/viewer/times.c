@@ -85,7 +85,7 @@ static int add_range(struct ranges *ranges, const char *line, size_t length, str
 	    range.from_ms >= range.to_ms)
 		return error_set(
 			error, -EINVAL,
-			"'%.*s' is no range of time: expected time:FROM-TO, in milliseconds",
+			"'%.*s' is not a time range: expected time:FROM-TO, in milliseconds",
 			length < 100 ? (int)length : 100, line);
 	added = array_add(&ranges->items);
 	if (!added)

@@ -62,7 +62,7 @@ expect_near "report's total" "$(stats_get "$TMPDIR/report.json" total)" \
     "$(folded_total "$TMPDIR/after.folded")" 0
 
 expect_status 1 "$STACKWIDE" report --dir "$archive" --until "@$((begin - 1))"
-grep -q 'there is no capture' "$TMPDIR/err" || fail "unclear: $(cat "$TMPDIR/err")"
+grep -q 'no capture in' "$TMPDIR/err" || fail "unclear: $(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" report --dir "$archive" "${files[0]}"
 expect_status 2 "$STACKWIDE" diff --dir "$archive" --before "@$begin..@$middle"
 expect_status 2 "$STACKWIDE" diff --before "@$begin..@$middle" --after now..

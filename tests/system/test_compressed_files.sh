@@ -50,7 +50,7 @@ gzip -dc packed.pftrace.gz | cmp x.pftrace - || fail "--compress compresses pack
 gzip -dc a.pb.gz >a.pb
 [[ $(head -c 2 a.pb | od -An -tx1) != ' 1f 8b' ]] || fail "a .pb.gz file is compressed twice"
 expect_status 2 "$STACKWIDE" convert a.folded -o a.pb.gz.zst
-grep -q "'a.pb.gz.zst': files of the format pprof are compressed already; end it in .pb.gz" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+grep -q "'a.pb.gz.zst': files of the format pprof are compressed already; end the name in .pb.gz" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" convert a.folded -o a.html.gz
 
 # Zones that become a trace, a chunk at a time.

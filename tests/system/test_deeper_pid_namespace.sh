@@ -23,8 +23,8 @@ done
 expect_no_frame "$TMPDIR/all.folded" burn_outside
 outside=$(stats_get "$TMPDIR/all.json" outside)
 ((outside >= 1)) || fail "ticks of what the namespace does not show are not counted"
-grep -q "$(printf "%'d" "$outside") not recorded: of processes outside" "$TMPDIR/err" ||
-    grep -q 'not recorded: of processes outside' "$TMPDIR/err" || fail "the summary does not tell of them"
+grep -q "$(printf "%'d" "$outside") not recorded: processes outside" "$TMPDIR/err" ||
+    grep -q 'not recorded: processes outside' "$TMPDIR/err" || fail "the summary does not tell of them"
 
 # Waits are those of programs that are deeper, too; by their numbers in the namespace.
 # shellcheck disable=SC2016 # the inner shell is to expand it

@@ -144,12 +144,12 @@ else
 fi
 
 # What is none.
-expect_refused 2 "there is no tracepoint before it" --filter 'pid == 1' -e sched:sched_wakeup
+expect_refused 2 "no tracepoint precedes it" --filter 'pid == 1' -e sched:sched_wakeup
 expect_refused 2 "cs: only tracepoints have filters" -e sched:sched_wakeup,cs --filter 'pid == 1'
 expect_refused 2 "did you mean 'pid'" -e sched:sched_wakeup --filter 'pdi == 1'
-expect_refused 2 "sched:sched_process_exec: filter 'comm == \"x\" && prio > 1', column 16: there is no field 'prio'" \
+expect_refused 2 "sched:sched_process_exec: filter 'comm == \"x\" && prio > 1', column 16: no field 'prio'" \
     -e 'sched:sched_process_ex*' --filter 'comm == "x" && prio > 1'
 expect_refused 2 "column 9: the field is text: expected a value in quotes" -e sched:sched_wakeup --filter 'comm == bash'
 expect_refused 2 "expected filename.ustring" -e syscalls:sys_enter_openat --filter 'filename == "x"'
 expect_refused 2 "more than 16 comparisons" -e sched:sched_wakeup --filter "$(printf 'pid == %d || ' {1..16})pid == 17"
-expect_refused 2 "with different modifiers or filters" -e sched:sched_wakeup --filter 'pid == 1' -e sched:sched_wakeup
+expect_refused 2 "different modifiers or filters" -e sched:sched_wakeup --filter 'pid == 1' -e sched:sched_wakeup

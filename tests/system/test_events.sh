@@ -212,10 +212,10 @@ expect_no_frame "$TMPDIR/user.folded" "do_syscall_64_[k]"
 # The program alone decides what is not to be had.
 if ! is_brief; then
     expect_refused 2 "did you mean 'page-faults'" -e page-fault
-    expect_refused 2 "--count goes with --event only" -c 5
+    expect_refused 2 "--count needs --event" -c 5
     expect_refused 2 "twice" -e cs,faults,cs
-    expect_refused 2 "none of the events" -e cs --metric faults
-    expect_refused 2 "needs to know what runs" -e cs --off-cpu
+    expect_refused 2 "not one of the events" -e cs --metric faults
+    expect_refused 2 "needs samples of CPU time" -e cs --off-cpu
     expect_refused 2 "more than 16" -e "$(printf 'r%x,' {1..17})cs"
     expect_refused 4 "no device 'gpu'" -e gpu/x=1/
     if [[ -n $has_tracefs ]]; then

@@ -26,5 +26,5 @@ stats_get "$TMPDIR/stats.json" off_cpu.wakers.known off_cpu.wakers.user_stacks.l
     fail "of $known wakers $left_out user stacks are left out, $complete are complete"
 wrong=$(folded_match "$TMPDIR/out.offwake.folded" ';--;(.*;)?(wake_others|hold_lock);')
 ((wrong == 0)) || fail "wakers have user stacks: $(grep -Em 1 ';--;.*(wake_others|hold_lock)' "$TMPDIR/out.offwake.folded")"
-grep -A 1 ' user stacks of wakers left out' "$TMPDIR/err" | has_line 'run with CAP_SYSLOG' ||
+grep -A 1 ' user stacks of wakers dropped' "$TMPDIR/err" | has_line 'run with CAP_SYSLOG' ||
     fail "the summary does not say why: $(cat "$TMPDIR/err")"

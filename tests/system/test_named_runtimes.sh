@@ -76,7 +76,7 @@ print(runtime)
 assert runtime["name"] == sys.argv[1] and runtime["processes"] == 1
 assert runtime["samples"] == runtime["unknown_build"] > 0
 PYTHON
-        grep -q "^  ${names[$name]} .* are shown as native code: frames of ${names[$name]} are not known" record.err || fail "no ${names[$name]}"
+        grep -q "^  ${names[$name]} .* shown as native code: frames of ${names[$name]} are not supported" record.err || fail "no ${names[$name]}"
         grep -qF -- "${names[$name]} names its code with" record.err || fail "no advice"
         grep -qF -- "${advice[$name]}" record.err || fail "no ${advice[$name]}"
     done
@@ -99,7 +99,7 @@ assert (runtime["name"], runtime["version"]) == ("cpython", "2.7")
 assert runtime["samples"] == runtime["unknown_build"] > 0
 PYTHON
 grep -A1 '^  Python ' record.err | grep -q 'frames of Python 2.7' || fail "no Python 2.7: $(cat record.err)"
-grep -q 'are shown as native code: nothing is known of this version or build' record.err || fail "$(cat record.err)"
+grep -q 'shown as native code: unsupported version or build' record.err || fail "$(cat record.err)"
 
 # Programs that do other things load Lua: only what has one of its frames is of it, and it is not compiled while it runs.
 record -F 499 -o x.folded --stats x.json -- ./lua 0
@@ -117,11 +117,11 @@ print(runtime, stats["samples"])
 assert runtime["name"] == "lua" and runtime["processes"] == 1
 assert stats["samples"] / 4 < runtime["samples"] == runtime["unknown_build"] < stats["samples"] * 3 / 4
 PYTHON
-grep -q '^  Lua .* are shown as native code: frames of Lua are not known' record.err || fail "no Lua: $(cat record.err)"
+grep -q '^  Lua .* shown as native code: frames of Lua are not supported' record.err || fail "no Lua: $(cat record.err)"
 ! grep -F 'names its code' record.err || fail "advice for lua"
 
 "$STACKWIDE" doctor >doctor || true
 for name in dotnet beam luajit; do
-    grep -F "${names[$name]} in " doctor | grep -E "^missing +interpreters .*[0-9] $name.*; its frames are not known; " |
+    grep -F "${names[$name]} in " doctor | grep -E "^missing +interpreters .*[0-9] $name.*; its frames are not supported; " |
         grep -qF -- "${advice[$name]}" || fail "the doctor does not see $name: $(grep interpreters doctor)"
 done

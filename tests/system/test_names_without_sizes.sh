@@ -103,5 +103,5 @@ done
 # The symbols without size of libc and of the dynamic linker are in it, too: a few samples.
 named=$(folded_match "$TMPDIR/sizeless.folded" ';sizeless_(near|framed)[; ]')
 counted=$(stats_get "$TMPDIR/sizeless.json" frames.sizeless)
-expect_between "the number of frames named by symbols without size" "$counted" "$named" $((named + 50))
-grep -q 'named by symbols without size' "$TMPDIR/record.err" || fail "the summary does not say so"
+expect_between "the number of frames named by symbols without a size" "$counted" "$named" $((named + 50))
+grep -q 'named by symbols without a size' "$TMPDIR/record.err" || fail "the summary does not say so"

@@ -38,5 +38,5 @@ read -r _ _ rounds <"$TMPDIR/figures"
     stats_get "$TMPDIR/stats.json" sched.fired sched.lost.nested sched.wakings)
 echo "$rounds rounds; $fired events, $nested wakeups lost, $told told"
 ((rounds > 0 && nested >= rounds)) || fail "only $nested wakeups were counted as lost in $rounds rounds"
-grep -q "lost: woken by an interrupt inside another event" "$TMPDIR/record.err" ||
+grep -q "lost: wakeups by an interrupt inside another event" "$TMPDIR/record.err" ||
     fail "the summary does not tell of them"

@@ -26,4 +26,4 @@ echo "$samples samples of $sampled_ns ns, $below intervals of $below_ns ns left 
     fail "$samples samples stand for $sampled_ns ns: for less than $min_block_us us each"
 expect_near "sampled part of the off-CPU time" "$coverage" 100 2
 expect_frame "$TMPDIR/waits.folded" wait_sleep
-grep -q "left out, in $below waits below 6 ms" "$TMPDIR/record.err" || fail "the summary does not say so"
+grep -q "skipped, in $below waits below 6 ms" "$TMPDIR/record.err" || fail "the summary does not say so"

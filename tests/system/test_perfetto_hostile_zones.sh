@@ -43,7 +43,7 @@ END
 "$STACKWIDE" convert "$TMPDIR/a.zones" -o "$TMPDIR/a.pftrace" 2>"$TMPDIR/warnings"
 "$STACKWIDE" convert - <"$TMPDIR/a.zones" -o "$TMPDIR/kept.pftrace"
 "$STACKWIDE" convert "$TMPDIR/a.zones" --compress -o "$TMPDIR/compressed.pftrace"
-grep -q '88 zones are left out' "$TMPDIR/warnings" || fail "what is left out is not told"
+grep -q '88 zones are missing' "$TMPDIR/warnings" || fail "what is left out is not told"
 grep -q '1 zones were still open at the end: they end at 2200 ns' "$TMPDIR/warnings" ||
     fail "what is open is not told"
 

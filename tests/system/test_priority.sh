@@ -24,7 +24,7 @@ wait_until has_both_readers || fail "the processes that read files have niceness
 stop_recording
 
 # shellcheck disable=SC2016 # the inner shell is to expand it
-start_recording -F 99 --naming-limit 50 -o "$TMPDIR/y.folded" -- \
+start_recording -F 99 --symbolize-limit 50 -o "$TMPDIR/y.folded" -- \
     sh -c 'nice >"$0"; exec "$1" 3000000' "$TMPDIR/niceness" "$WORKLOADS/hostile/endless_debug_info"
 wait_until find_namer "$RECORDER"
 expect_niceness "the namer" "$NAMER" 0

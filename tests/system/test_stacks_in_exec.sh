@@ -29,5 +29,5 @@ total=$(echo "$bare" | folded_total /dev/stdin)
 share=$(awk -v whole=$((complete + in_exec)) -v cut="$truncated" \
     'BEGIN { printf "%.1f", 100 * whole / (whole + cut) }')
 grep -F "complete ($share%)" "$TMPDIR/record.err" || fail "the summary does not say $share %"
-tr -d , <"$TMPDIR/record.err" | has_line -E "^ +$in_exec of these are in an exec whole in the kernel" ||
+tr -d , <"$TMPDIR/record.err" | has_line -E "^ +$in_exec of them inside an exec: kernel part only" ||
     fail "the summary does not say that $in_exec are in an exec"

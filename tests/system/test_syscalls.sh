@@ -78,6 +78,6 @@ grep -qF '"name": "page-faults{4096}", "unit": "bytes"' "$TMPDIR/faults.json" ||
 expect_status 2 "$STACKWIDE" record -e syscall-time:u -o "$TMPDIR/x.folded"
 grep -q "no event 'syscall-time:u'" "$TMPDIR/err" || fail "modifiers of system calls: $(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" record -e 'page-faults{bytes}' -o "$TMPDIR/x.folded"
-grep -q 'expected a number that each of them weighs' "$TMPDIR/err" || fail "a weight that is no number: $(cat "$TMPDIR/err")"
+grep -q 'expected the weight of each' "$TMPDIR/err" || fail "a weight that is no number: $(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" record -e 'cpu-clock{10}' -o "$TMPDIR/x.folded"
 grep -q 'only tracepoints have fields' "$TMPDIR/err" || fail "a weight of time: $(cat "$TMPDIR/err")"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A service keeps unwind tables in the folder that its manager has made for it, also behind a
-# symbolic link; not in one that others may write to.
+# symbolic link; none that others may write to.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording

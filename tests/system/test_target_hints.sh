@@ -25,7 +25,7 @@ done
 
 # Of several processes, those that live need no hint.
 record -d 0.3 -p "$parent" -o "$TMPDIR/idle.folded"
-grep -Eq "process $parent \(sleep\) ran at no tick of these 0\.[0-9] s: it waits \(in [a-z_]+\)" \
+grep -Eq "process $parent \(sleep\) did not run at any tick in 0\.[0-9] s: it is waiting \(in [a-z_]+\)" \
     "$TMPDIR/record.err" || fail "does not say that sleep waits: $(cat "$TMPDIR/record.err")"
 kill -STOP "$parent"
 record -d 0.3 -p "$parent" -o "$TMPDIR/idle.folded"
@@ -35,7 +35,7 @@ grep -Eq "process $parent \(sleep\) .*: it is stopped" "$TMPDIR/record.err" ||
 kernel_thread=$(pgrep -o -P 2 ksoftirqd) || kernel_thread=
 if [[ $kernel_thread ]]; then
     record -d 0.3 -p "$kernel_thread" -o "$TMPDIR/kernel.folded"
-    grep -q "process $kernel_thread (ksoftirqd/0) is a kernel thread: it has kernel stacks only" \
+    grep -q "process $kernel_thread (ksoftirqd/0) is a kernel thread: it has only kernel stacks" \
         "$TMPDIR/record.err" || fail "does not say kernel thread: $(cat "$TMPDIR/record.err")"
 fi
 

@@ -24,5 +24,5 @@ end_recording
 unfollowed=$(stats_get "$TMPDIR/stats.json" unfollowed_threads)
 ((unfollowed >= 7)) || fail "$unfollowed threads were not followed, expected 7"
 expect_account_adds_up "$TMPDIR/stats.json"
-grep -q "$unfollowed new threads, beyond the number that is followed, were not sampled" "$TMPDIR/record.err" ||
+grep -q "$unfollowed new threads were not sampled: too many threads to follow" "$TMPDIR/record.err" ||
     fail "the summary does not tell of them"

@@ -53,7 +53,7 @@ if command -v dwz >/dev/null; then
     expect_inlined one
     rm common.debug
     record -F 499 -o missing.folded -- ./one
-    grep -q 'is in a file of dwz that is not there' "$TMPDIR/record.err" || fail "nothing is said of dwz's file"
+    grep -q 'is in a missing dwz file' "$TMPDIR/record.err" || fail "nothing is said of dwz's file"
 else
     echo "no dwz here: its files are left out"
 fi

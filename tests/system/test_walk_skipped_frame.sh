@@ -56,7 +56,7 @@ lacking=$(folded_match "$folded" "$beginning;asm_large[; ]")
 
 # Both are said wherever stacks are counted.
 grep -q "end where a frame pointer skips a caller" "$TMPDIR/record.err" || fail "the summary does not say it"
-grep -q "of these may lack a caller" "$TMPDIR/record.err" || fail "the summary does not say what is unproven"
+grep -q "of them may lack a caller" "$TMPDIR/record.err" || fail "the summary does not say what is unproven"
 "$STACKWIDE" convert -o "$TMPDIR/trace.pb.gz" "$TMPDIR/asm_frames.pftrace"
 gzip -cd "$TMPDIR/trace.pb.gz" | has_line -a "truncated_stacks=$(count_cut "$stats")" ||
     fail "not $(count_cut "$stats") stacks are marked as cut in the trace"

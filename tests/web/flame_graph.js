@@ -203,7 +203,7 @@ runTests({
 	},
 	"a graph without samples does nothing": async (page) => {
 		await page.goto(url("empty"));
-		assert.strictEqual(await text(page, "details"), "There are no samples.");
+		assert.strictEqual(await text(page, "details"), "No samples.");
 		await page.keyboard.press("Tab");
 	},
 });

@@ -30,7 +30,7 @@ const files = {
 		await openViewer(page, ["loop.utf16.folded"]);
 		equal((await getFrames(page)).slice(0, 2), [["all 21"], ["go 21"]]);
 		await dropFiles(page, ["loop.folded.zst"]);
-		assert.match(await page.textContent("#notes"), /loop\.folded\.zst: at byte 0: it is compressed by zstd: decompress it first/);
+		assert.match(await page.textContent("#notes"), /loop\.folded\.zst: at byte 0: compressed by zstd: decompress it first/);
 		equal(await getSum(page), 21);
 	},
 	"a file that cannot be read says where and harms nothing": async (page) => {
@@ -90,7 +90,7 @@ const files = {
 		equal([await fact(0, "Records"), await fact(0, "Format"), await fact(0, "Malformed, skipped")], ["5", "folded", "0"]);
 		equal([await fact(1, "Records"), await fact(1, "Malformed, skipped")], ["1", "2"]);
 		assert.match(await page.textContent("[data-source='1'] pre"), /malformed\.folded:2: malformed/);
-		equal([await fact(2, "Format"), await fact(2, "Left out as too small to draw")], ["async-profiler", "25.00 %"]);
+		equal([await fact(2, "Format"), await fact(2, "Dropped: too small to draw")], ["async-profiler", "25.00 %"]);
 		equal(await fact(3, "Samples lost by the producer"), "17");
 	},
 	"a recording tells how complete it is, and what it lost and why": async (page) => {
@@ -101,7 +101,7 @@ const files = {
 			equal([await fact("Truncated user stacks"), await fact("no table"), await fact("depth")],
 				["10", "8 · 8.00 %", "2 · 2.00 %"]);
 			equal([await fact("Lost samples"), await fact("ring sample")], ["25", "25 · 20.00 %"]);
-			equal([await fact("Frames without a name"), await fact("no symbol")], ["5.00 %", "5 · 5.00 %"]);
+			equal([await fact("Unnamed frames"), await fact("no symbol")], ["5.00 %", "5 · 5.00 %"]);
 		};
 
 		await openViewer(page, ["recording.svg"]);
@@ -427,7 +427,7 @@ const looks = {
 		await page.fill("#search", "task_");
 		await settle(page);
 		await clickOn(page, "#colors");
-		await chooseItem(page, "Colour what the search found…");
+		await chooseItem(page, "Colour the matches of the search…");
 		await chooseItem(page, "Blue");
 		await page.fill("#search", "");
 		await settle(page);
@@ -521,7 +521,7 @@ const looks = {
 		await page.fill("#search", "H");
 		await settle(page);
 		await clickOn(page, "#more");
-		await chooseItem(page, "Only stacks with it");
+		await chooseItem(page, "Only stacks with a match");
 		equal(await getSum(page), 12);
 	},
 };
@@ -567,7 +567,7 @@ const comparison = {
 	},
 	"weights that are no counts are not called changed": async (page) => {
 		await openViewer(page, ["periods.folded", "half1.folded"], { hash: "#sides=21&tab=flat" });
-		assert.match(await page.textContent("#doubt"), /no counts of samples/);
+		assert.match(await page.textContent("#doubt"), /not counts of samples/);
 		equal(await page.$$eval(".view:not([hidden]) .more, .view:not([hidden]) .less", (all) => all.length), 0);
 	},
 };

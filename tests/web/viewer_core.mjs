@@ -56,7 +56,7 @@ function readByCommand(file) {
 
 	if (status)
 		return { error: stderr.trim().split("\n").pop().replace(/^stackwide: /, "")
-			.replace(/(not recognised);.*/, "$1"), status };
+			.replace(/(unrecognized format);.*/, "$1"), status };
 	for (const [format, extension] of Object.entries(FORMATS))
 		result[format] = fs.readFileSync(path.join(scratch, "out" + extension));
 	return result;
@@ -71,7 +71,7 @@ const addUp = (folded) => folded.toString().trim().split("\n").reduce((sum, line
  * packed by zstd, which the page cannot unpack.
  */
 function isAlikeButForNames(file, core, command) {
-	if (core.error?.endsWith("use the command line, which can read it"))
+	if (core.error?.endsWith("or use the command line"))
 		return /compressed by (zstd|xz|bzip2|lz4)\b/.test(core.error);
 	const data = fs.readFileSync(file);
 	const isTraceWithAddresses = data[0] === 0x0a && /[^;]\+0x[0-9a-f]+/.test(core.folded?.toString());
@@ -81,7 +81,7 @@ function isAlikeButForNames(file, core, command) {
 
 	if (!hasAddresses || command.error !== undefined)
 		return false;
-	return core.error ? core.error.endsWith("which only the command line can read") : addUp(core.folded) === addUp(command.folded);
+	return core.error ? core.error.endsWith("only the command line can read them") : addUp(core.folded) === addUp(command.folded);
 }
 
 /*

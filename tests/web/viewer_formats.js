@@ -68,7 +68,7 @@ const experiments = {
 	"what only files of the machine name says so where it was dropped, and what to type": async (page) => {
 		await openViewer(page);
 		await dropFiles(page, ["bare.er"]);
-		assert.match(await page.textContent("#notes"), /^bare\.er: no names of functions for 4 .*stackwide convert bare\.er -o /);
+		assert.match(await page.textContent("#notes"), /^bare\.er: no function names for 4 .*stackwide convert bare\.er -o /);
 		equal(await getSum(page), report(["bare.er"], "--metric", "cpu").total);
 	},
 };

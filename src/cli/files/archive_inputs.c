@@ -63,7 +63,7 @@ static void print_time(int64_t time_s, char *ret, size_t size)
 	struct tm local;
 
 	if (!localtime_r(&time, &local) || !strftime(ret, size, "%Y-%m-%d %H:%M:%S %z", &local))
-		snprintf(ret, size, time_s < 0 ? "the beginning" : "the end");
+		snprintf(ret, size, time_s < 0 ? "the start" : "the end");
 }
 
 /* Open at least one. Returns an exit status; on success the caller owns both. */
@@ -85,7 +85,7 @@ static int open_captures(const char *dir, int64_t since_s, int64_t until_s,
 	}
 	print_time(since_s, since, sizeof(since));
 	print_time(until_s, until, sizeof(until));
-	log_error("there is no capture in '%s' from %s to %s", dir, since, until);
+	log_error("no capture in '%s' from %s to %s", dir, since, until);
 	return EXIT_FAILED;
 }
 
@@ -180,7 +180,7 @@ int archive_inputs_list_range(const char *dir, const char *option, const char *r
 	case 0:
 		return list_captures(dir, since_s, until_s, ret);
 	case -ERANGE:
-		log_error("%s '%s': the end is not after the beginning", option, range);
+		log_error("%s '%s': the end is not after the start", option, range);
 		break;
 	default:
 		log_error("%s '%s': expected FROM..TO, each a time: " TIME_SPEC_EXPECTED, option,

@@ -17,13 +17,14 @@
 enum archive_option { OPTION_ARCHIVE = 800, OPTION_SINCE, OPTION_UNTIL };
 
 /* Lines for a command's table. */
-#define ARCHIVE_OPTION_SPECS                                                                       \
-	{OPTION_ARCHIVE, 0, "dir", "DIR", "read the captures of an archive, not files"},           \
-		{OPTION_SINCE, 0, "since", "TIME",                                                 \
-		 "archive: captures from this time on; 03:12, today,\nyesterday, -2h, "            \
-		 "2026-11-21, 2026-11-21T03:12:05Z"},                                              \
-	{                                                                                          \
-		OPTION_UNTIL, 0, "until", "TIME", "archive: captures before this time (else: all)" \
+#define ARCHIVE_OPTION_SPECS                                                               \
+	{OPTION_ARCHIVE, 0, "dir", "DIR", "read captures of an archive instead of files"}, \
+		{OPTION_SINCE, 0, "since", "TIME",                                         \
+		 "archive: captures from this time on: 03:12, today,\n"                    \
+		 "yesterday, -2h, 2026-11-21, 2026-11-21T03:12:05Z"},                      \
+	{                                                                                  \
+		OPTION_UNTIL, 0, "until", "TIME",                                          \
+			"archive: captures before this time (default: all)"                \
 	}
 
 struct archive_inputs {

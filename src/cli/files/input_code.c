@@ -217,8 +217,8 @@ static int name_other_kernel(struct import *import)
 {
 	if (is_running_kernel(&import->kernel))
 		return 0;
-	import_warn(import, "recorded under another kernel, or where /proc/kallsyms shows no "
-			    "addresses: kernel functions have no names");
+	import_warn(import, "no kernel symbols: recorded on another kernel, or /proc/kallsyms was "
+			    "restricted");
 	return unsymbolized_code_name(import, true, UNNAMED_NO_SYMBOL);
 }
 

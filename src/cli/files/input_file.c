@@ -154,14 +154,15 @@ static int explain(int err, enum compression compression, const char *name, size
 				 name, offset, program, get_max_ratio(compression), program);
 	case -E2BIG:
 		return error_set(error, -EBADMSG,
-				 "%s: at byte %zu: to decompress the %s data takes over %d MB of "
+				 "%s: at byte %zu: decompressing the %s data takes over %d MB of "
 				 "memory; decompress it first: %s -dc",
 				 name, offset, program, DECOMPRESSOR_MAX_MB, program);
 	case -ENOTSUP:
-		return error_set(error, -EBADMSG,
-				 "%s: at byte %zu: a variant of %s that stackwide does not read; "
-				 "decompress it first: %s -dc",
-				 name, offset, program, program);
+		return error_set(
+			error, -EBADMSG,
+			"%s: at byte %zu: unsupported variant of %s; decompress it first: %s "
+			"-dc",
+			name, offset, program, program);
 	default:
 		return error_set(error, err, "%s: %s", name, strerror(-err));
 	}

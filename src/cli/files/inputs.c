@@ -64,10 +64,11 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 		format = format_find_name(value);
 		if (!format || !format->read) {
 			suggested = format_list_suggest(value, false);
-			log_error("there is no format '%s' to read; %s%s%s'stackwide help formats' "
-				  "lists them",
-				  value, suggested ? "did you mean '" : "",
-				  suggested ? suggested : "", suggested ? "'? " : "");
+			log_error(
+				"unknown input format '%s'; %s%s%s'stackwide help formats' lists the "
+				"known ones",
+				value, suggested ? "did you mean '" : "",
+				suggested ? suggested : "", suggested ? "'? " : "");
 			return -EINVAL;
 		}
 		options->format = value;
@@ -146,7 +147,7 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 
 	if (progress_is_due(&reading->progress) &&
 	    clock_now_ns() - reading->progress.start_ns > NS_PER_SECOND)
-		progress_print(&reading->progress, "naming code of %s: %u of %u addresses",
+		progress_print(&reading->progress, "symbolizing %s: %u of %u addresses",
 			       reading->name, num_done, num_total);
 }
 
@@ -276,7 +277,7 @@ static int report_unknown_format(const struct reading *reading)
 	const char *content;
 
 	if (input_file_is_folder(reading->file)) {
-		log_error("%s: is a directory without a profile; only experiments of gprofng are "
+		log_error("%s: directory without a profile; only experiments of gprofng are "
 			  "directories, so name the files in it",
 			  reading->name);
 		return EXIT_BAD_INPUT;
@@ -287,10 +288,9 @@ static int report_unknown_format(const struct reading *reading)
 		log_error("%s: at byte 0: %s", reading->name, content);
 		return EXIT_BAD_INPUT;
 	}
-	log_error(
-		"%s: at byte 0: the format is not recognised; 'stackwide help formats' lists those "
-		"that can be read, and --from chooses one",
-		reading->name);
+	log_error("%s: at byte 0: unrecognized format; 'stackwide help formats' lists "
+		  "the known ones, --from selects one",
+		  reading->name);
 	return EXIT_BAD_INPUT;
 }
 
@@ -301,8 +301,7 @@ static void warn_of_comparison(const struct reading *reading, const struct forma
 	if (format == &format_diff_folded && !options->format &&
 	    !format_is_extension_of(format, reading->name))
 		log_warning(
-			"%s: every line ends in two numbers: taken for a comparison; --from folded "
-			"takes them for stacks that end in one",
+			"%s: every line ends in two numbers: read as a comparison; --from folded reads only the last one as a count",
 			reading->name);
 }
 
@@ -347,7 +346,7 @@ static int read_group_member(const struct reading *group, const char *path,
 	int exit_status;
 
 	if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
-		log_error("%s: at byte 0: the group names '%s', which is no experiment",
+		log_error("%s: at byte 0: the group lists '%s', which is not an experiment",
 			  group->name, path);
 		return EXIT_BAD_INPUT;
 	}
@@ -374,7 +373,7 @@ static int read_group(const struct reading *group, const struct input_options *o
 				  input_file_get_size(group->file)))
 		return report_out_of_memory();
 	if (!paths.items.length) {
-		log_error("%s: at byte 0: the group names no experiments", group->name);
+		log_error("%s: at byte 0: the group lists no experiments", group->name);
 		return EXIT_BAD_INPUT;
 	}
 	for (size_t i = 0; i < paths.items.length; i++) {
@@ -458,7 +457,7 @@ static int read_captures(char *const *paths, size_t num_paths, const struct inpu
 		return EXIT_DONE;
 	if (num_damaged == num_paths)
 		return statuses[0];
-	log_warning("%zu of %zu captures cannot be read, and %s left out", num_damaged, num_paths,
+	log_warning("%zu of %zu captures cannot be read and %s skipped", num_damaged, num_paths,
 		    num_damaged == 1 ? "is" : "are");
 	if (profile_clear(profile))
 		return report_out_of_memory();
@@ -503,7 +502,7 @@ static int find_metric(const struct profile *profile, const char *name, uint32_t
 		return EXIT_DONE;
 	}
 	append_metrics(&names, profile);
-	log_error("there is no metric '%s' in the input; it has: %s", name,
+	log_error("no metric '%s' in the input; it has: %s", name,
 		  names.data ? names.data : "none");
 	return EXIT_USAGE;
 }
@@ -525,8 +524,8 @@ static void warn_of_others(const struct profile *profile, const struct call_tree
 	}
 	if (num_others)
 		log_warning("the inputs hold a comparison (" METRIC_BEFORE ", " METRIC_AFTER
-			    ") and other metrics (%s): the %u stacks of these are left out; "
-			    "--metric chooses",
+			    ") and other metrics (%s): their %u stacks are skipped; "
+			    "--metric selects others",
 			    names.data ? names.data : "", num_others);
 }
 
@@ -548,9 +547,10 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 		warn_of_others(profile, tree);
 	} else if (profile_count_metrics(profile) > 1 && !options->takes_all_metrics) {
 		append_metrics(&names, profile);
-		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
-			    names.data ? names.data : "",
-			    format_get_metric_name(profile, tree->metric));
+		log_warning(
+			"the input has several metrics (%s): using %s; --metric selects another",
+			names.data ? names.data : "",
+			format_get_metric_name(profile, tree->metric));
 	}
 	return EXIT_DONE;
 }
@@ -585,7 +585,7 @@ int inputs_fail(const struct profile *profile, int err, const char *reason)
 		return EXIT_FAILED;
 	}
 	if (!reason)
-		reason = "the weights exceed 64 bits in sum";
+		reason = "the sum of the weights exceeds 64 bits";
 	if (profile)
 		name = find_input_beyond(profile, UINT64_MAX);
 	if (profile && !name) /* pprof's numbers have signs */

@@ -21,25 +21,26 @@ enum input_option {
 };
 
 /* Lines for a command's table. */
-#define INPUT_OPTION_SPECS                                                               \
-	{OPTION_FROM, 0, "from", "FORMAT",                                               \
-	 "format of the inputs (else: by content, then by\nextension)"},                 \
-		{OPTION_METRIC, 0, "metric", "NAME",                                     \
-		 "what to weigh by, where an input has several\n"                        \
-		 "metrics (else: wall of --off-cpu, or the first)"},                     \
-		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"}, \
-		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
-		 "zones: warn of what is declared twice, or not\n"                       \
-		 "at all, instead of ending"},                                           \
-		{OPTION_ALL_FRAMES, 0, "all-frames", NULL,                               \
-		 "pprof: keep the frames that drop_frames matches"},                     \
-		{OPTION_SYMBOLS, 0, "symbols", "DIR",                                    \
-		 "look for programs and debug files here first,\n"                       \
-		 "by build ID, path or name; repeatable"},                               \
-	{                                                                                \
-		OPTION_COMMON_NAMES, 0, "common-names", NULL,                            \
-			"Java: one name for lambdas, proxies and others\n"               \
-			"that are numbered differently in each run"                      \
+#define INPUT_OPTION_SPECS                                                                \
+	{OPTION_FROM, 0, "from", "FORMAT",                                                \
+	 "format of the inputs (default: by content, then by\n"                           \
+	 "extension)"},                                                                   \
+		{OPTION_METRIC, 0, "metric", "NAME",                                      \
+		 "metric to use if an input has several (default:\n"                      \
+		 "wall of --off-cpu, else the first)"},                                   \
+		{OPTION_STRICT, 0, "strict", NULL, "stop at the first malformed record"}, \
+		{OPTION_LENIENT, 0, "lenient", NULL,                                      \
+		 "zones: warn of duplicate and missing declarations\n"                    \
+		 "instead of stopping"},                                                  \
+		{OPTION_ALL_FRAMES, 0, "all-frames", NULL,                                \
+		 "pprof: keep frames that drop_frames matches"},                          \
+		{OPTION_SYMBOLS, 0, "symbols", "DIR",                                     \
+		 "directory to search first for programs and debug\n"                     \
+		 "files, by build ID, path or name; repeatable"},                         \
+	{                                                                                 \
+		OPTION_COMMON_NAMES, 0, "common-names", NULL,                             \
+			"Java: one name for lambdas, proxies and others\n"                \
+			"whose numbers differ between runs"                               \
 	}
 
 /* Maximum number of folders of --symbols. */

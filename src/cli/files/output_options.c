@@ -65,7 +65,7 @@ int output_options_finish(struct output_options *options)
 	last = options->requests.length ? &options->requests.items[options->requests.length - 1]
 					: NULL;
 	if (!last || last->format) {
-		log_error("--to '%s' has no -o to go with", options->pending_format);
+		log_error("--to '%s' needs an -o", options->pending_format);
 		return -EINVAL;
 	}
 	last->format = options->pending_format;
@@ -76,9 +76,8 @@ void output_options_warn_of_root(const struct output_options *options,
 				 const struct profile *profile)
 {
 	if (options->tree.root == TREE_ROOT_SCRIPT && !profile_has_scripts(profile))
-		log_warning(
-			"--root script: the input does not say what its processes run; stacks begin "
-			"as with --root comm");
+		log_warning("--root script: the input has no command lines; stacks start as with "
+			    "--root comm");
 }
 
 void output_options_release(struct output_options *options)

@@ -17,27 +17,29 @@ enum output_option {
 };
 
 /* Lines for a command's table. */
-#define OUTPUT_FILE_SPECS                                                                    \
-	{OPTION_OUTPUT, 'o', "output", "FILE",                                               \
-	 "write FILE, in the format that its extension says;\n.gz or .zst behind it "        \
-	 "compresses; may be repeated;\n- is standard output (needs --to)"},                 \
-	{                                                                                    \
-		OPTION_TO, 0, "to", "FORMAT",                                                \
-			"format of the next -o (of the last, if none follows);\n'stackwide " \
-			"help formats' lists them"                                           \
+#define OUTPUT_FILE_SPECS                                               \
+	{OPTION_OUTPUT, 'o', "output", "FILE",                          \
+	 "write FILE in the format of its extension; .gz or\n"          \
+	 ".zst after it compresses; repeatable; - is\n"                 \
+	 "standard output (needs --to)"},                               \
+	{                                                               \
+		OPTION_TO, 0, "to", "FORMAT",                           \
+			"format of the next -o (of the last if none\n"  \
+			"follows); 'stackwide help formats' lists them" \
 	}
 #define OUTPUT_COMPRESS_SPEC                                                            \
 	{                                                                               \
 		OPTION_COMPRESS, 0, "compress", NULL, "write .pftrace files compressed" \
 	}
-#define OUTPUT_FRAME_SPECS                                                          \
-	{OPTION_ROOT, 0, "root", "comm|script|pid|tid|none",                        \
-	 "first frame of every stack: comm (nginx, the default),\nscript (python3 " \
-	 "(manage.py)), pid (nginx-812),\ntid (nginx-812/815) or none"},            \
-	{                                                                           \
-		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                   \
-			"do not mark frames with _[k] kernel, _[i] inlined,\n"      \
-			"_[j] JIT, nor stacks with [truncated]"                     \
+#define OUTPUT_FRAME_SPECS                                                     \
+	{OPTION_ROOT, 0, "root", "comm|script|pid|tid|none",                   \
+	 "first frame of every stack: comm (nginx, default),\n"                \
+	 "script (python3 (manage.py)), pid (nginx-812), tid\n"                \
+	 "(nginx-812/815) or none"},                                           \
+	{                                                                      \
+		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,              \
+			"do not mark frames with _[k] kernel, _[i] inlined,\n" \
+			"_[j] JIT, or stacks with [truncated]"                 \
 	}
 
 struct output_options {

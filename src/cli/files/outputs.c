@@ -22,8 +22,8 @@ static const struct format *choose_default(void)
 {
 	if (viewer_page_exists())
 		return &format_html;
-	log_warning("this stackwide was built without its viewer: the profile becomes a flame "
-		    "graph, .svg, instead of a page");
+	log_warning("this stackwide was built without its viewer: writing a flame graph, "
+		    ".svg, instead of a page");
 	return &format_svg;
 }
 
@@ -41,8 +41,7 @@ static int check_suffix(const struct output_request *request, struct error *erro
 
 	if (found == COMPRESSION_NONE || found == COMPRESSION_GZIP || found == COMPRESSION_ZSTD)
 		return 0;
-	return error_set(error, -EINVAL,
-			 "the name '%s': files are compressed as .gz or .zst, not as %s",
+	return error_set(error, -EINVAL, "'%s': output can be compressed as .gz or .zst, not as %s",
 			 request->path, strrchr(request->path, '.'));
 }
 
@@ -65,7 +64,7 @@ static int choose_compression(const struct output_request *request, const struct
 	if (suffix == find_suffix(format->extension) && !is_behind_extension)
 		return 0;
 	return error_set(error, -EINVAL,
-			 "the name '%s': files of the format %s are compressed already; end it in "
+			 "'%s': files of the format %s are compressed already; end the name in "
 			 "%s",
 			 request->path, format->name, format->extension);
 }
@@ -79,11 +78,12 @@ static int choose_format(const struct output_request *request, const struct form
 		if (!*ret || !(*ret)->write) {
 			const char *suggested = format_list_suggest(request->format, true);
 
-			return error_set(error, -EINVAL,
-					 "there is no format '%s' to write; %s%s%s'stackwide help "
-					 "formats' lists them",
-					 request->format, suggested ? "did you mean '" : "",
-					 suggested ? suggested : "", suggested ? "'? " : "");
+			return error_set(
+				error, -EINVAL,
+				"unknown output format '%s'; %s%s%s'stackwide help formats' lists the "
+				"known ones",
+				request->format, suggested ? "did you mean '" : "",
+				suggested ? suggested : "", suggested ? "'? " : "");
 		}
 		return 0;
 	}
@@ -98,8 +98,8 @@ static int choose_format(const struct output_request *request, const struct form
 	*ret = format_list_find_path(request->path).format;
 	if (!*ret)
 		return error_set(error, -EINVAL,
-				 "the name '%s' does not say its format; end it in .folded or "
-				 "another extension of 'stackwide help formats', or add --to",
+				 "'%s': no known extension; end the name in .folded or another "
+				 "extension of 'stackwide help formats', or add --to",
 				 request->path);
 	return 0;
 }
@@ -257,12 +257,11 @@ static void warn_of_metrics(const struct format *format, const struct profile *p
 	uint32_t count = profile_count_metrics(profile);
 
 	if (format->max_metrics && count > format->max_metrics)
-		log_warning(
-			"the format %s holds %u metrics: %s and what follows it, %u in all, are "
-			"left out",
-			format->name, format->max_metrics,
-			format_get_metric_name(profile, format->max_metrics),
-			count - format->max_metrics);
+		log_warning("the format %s holds %u metrics: %s and all after it (%u metrics) are "
+			    "skipped",
+			    format->name, format->max_metrics,
+			    format_get_metric_name(profile, format->max_metrics),
+			    count - format->max_metrics);
 }
 
 /*
@@ -304,23 +303,24 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		warn_of_metrics(output->format, profile);
 		if (output->format->metric &&
 		    profile_find_metric(profile, output->format->metric) == METRIC_NONE)
-			return error_set(error, -ENODATA,
-					 "the format %s holds the metric %s, which the input does "
-					 "not have; record --off-cpu --wakers makes it",
-					 output->format->name, output->format->metric);
-		if (output->format->has_times_alone && !has_times(opts->timeline))
 			return error_set(
 				error, -ENODATA,
-				"the format %s holds what programs say they did when, and the "
-				"input has no such zones; see stackwide-zones(3)",
-				output->format->name);
+				"the format %s needs the metric %s, which the input lacks; record "
+				"--off-cpu --wakers makes it",
+				output->format->name, output->format->metric);
+		if (output->format->has_times_alone && !has_times(opts->timeline))
+			return error_set(error, -ENODATA,
+					 "the format %s holds zones, and the input has none; see "
+					 "stackwide-zones(3)",
+					 output->format->name);
 		warn_of_unused_inputs(output, profile, &opts->tree, &warned);
 		counting.ret_num_events = &num_events;
 		err = write_output(output, profile, &counting);
 		if (err == -EOVERFLOW)
-			return error_set(error, err,
-					 "the weights exceed in sum what the format %s can hold",
-					 output->format->name);
+			return error_set(
+				error, err,
+				"the sum of the weights exceeds the range of the format %s",
+				output->format->name);
 		if (err)
 			return error_set(error, err, "cannot write '%s': %s",
 					 output_file_get_path(output->file), strerror(-err));

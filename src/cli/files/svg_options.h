@@ -26,26 +26,29 @@ enum svg_option {
 /* Lines for a command's table. */
 #define SVG_OPTION_SPECS                                                                           \
 	{OPTION_TITLE, 0, "title", "TEXT", "SVG: title above the flame graph"},                    \
-		{OPTION_SUBTITLE, 0, "subtitle", "TEXT", "SVG: a second line below the title"},    \
-		{OPTION_NOTES, 0, "notes", "TEXT", "SVG: a description within the file"},          \
-		{OPTION_COUNT_NAME, 0, "count-name", "TEXT", "SVG: what is counted (samples)"},    \
+		{OPTION_SUBTITLE, 0, "subtitle", "TEXT", "SVG: second line below the title"},      \
+		{OPTION_NOTES, 0, "notes", "TEXT", "SVG: description inside the file"},            \
+		{OPTION_COUNT_NAME, 0, "count-name", "TEXT",                                       \
+		 "SVG: name of the counted unit (samples)"},                                       \
 		{OPTION_WIDTH, 0, "width", "PIXELS|max",                                           \
-		 "SVG: width of the picture (1200); max: in a\ncomparison a frame is as wide "     \
-		 "as the larger of its\nweights, so that what has vanished is seen"},              \
+		 "SVG: width of the picture (1200); max: in a\n"                                   \
+		 "comparison, frames are as wide as the larger of\n"                               \
+		 "their two weights, so that vanished code is shown"},                             \
 		{OPTION_MIN_WIDTH, 0, "min-width", "PIXELS|N%",                                    \
-		 "SVG: do not draw narrower frames (0.1)"},                                        \
+		 "SVG: skip narrower frames (0.1)"},                                               \
 		{OPTION_COLORS, 0, "colors", "PALETTE",                                            \
-		 "SVG: hot, mem, io, wakeup, chain, java, js, perl,\nred, green, blue, aqua, "     \
-		 "yellow, purple or orange\n(default: auto, java where frames are annotated,\n"    \
-		 "else hot)"},                                                                     \
+		 "SVG: hot, mem, io, wakeup, chain, java, js, perl,\n"                             \
+		 "red, green, blue, aqua, yellow, purple or orange\n"                              \
+		 "(default: java if frames are annotated, else hot)"},                             \
 		{OPTION_REVERSE, 0, "reverse", NULL,                                               \
-		 "SVG: merge stacks from the innermost frame on"},                                 \
-		{OPTION_INVERTED, 0, "inverted", NULL, "SVG: the root is at the top"},             \
+		 "SVG: merge stacks from the innermost frame"},                                    \
+		{OPTION_INVERTED, 0, "inverted", NULL, "SVG: draw the root at the top"},           \
 		{OPTION_NEGATE, 0, "negate", NULL, "SVG: in a comparison, show decreases in red"}, \
 	{                                                                                          \
 		OPTION_NO_PROFILE, 0, "no-profile", NULL,                                          \
-			"SVG: without the whole profile in it: smaller, but\n"                     \
-			"what is not drawn is lost when it is read again"                          \
+			"SVG: leave out the whole profile: a smaller file,\n"                      \
+			"but frames that are not drawn are lost when it is\n"                      \
+			"read"                                                                     \
 	}
 
 /*

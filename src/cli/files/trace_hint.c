@@ -38,8 +38,9 @@ bool trace_hint_append(struct text *text, const char *path, uint64_t num_events)
 	if (num_events <= MAX_EVENTS_OF_BROWSER)
 		return false;
 	text_printf(text,
-		    "the trace has %" PRIu64 " million events, more than the memory of a browser "
-		    "may hold; start 'trace_processor --httpd ",
+		    "the trace has %" PRIu64
+		    " million events, which may exceed the memory of a browser; start "
+		    "'trace_processor --httpd ",
 		    num_events / 1000000);
 	append_quoted(text, path[0] == '-' && !path[1] ? "FILE" : path);
 	text_append_string(text, "' (from https://get.perfetto.dev/trace_processor), then open "

@@ -56,7 +56,8 @@ static void warn_of(const struct profile *profile, uint32_t source, const char *
 	_cleanup_(text_release) struct text names = {0};
 
 	append_metrics(&names, profile, source, has_weight);
-	log_warning("%s adds nothing: it has the metric%s %s, and %s is %s; --metric chooses",
+	log_warning("%s adds nothing: it has the metric%s %s, and %s is %s; --metric "
+		    "selects another",
 		    profile_get_string(profile, profile_get_source(profile, source)),
 		    names.data && strchr(names.data, ',') ? "s" : "",
 		    names.data && !names.failed ? names.data : "", metric, verb);

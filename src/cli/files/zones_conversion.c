@@ -78,8 +78,8 @@ static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 static int report_spill(struct zones_file_conversion *conversion, int err)
 {
 	return error_set(&conversion->error, err,
-			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
-			 "TMPDIR to a directory with room",
+			 "cannot sort in a temporary file in '%s': %s; set TMPDIR to a "
+			 "directory with room",
 			 file_get_temporary_folder(), strerror(-err));
 }
 

@@ -60,22 +60,36 @@ void format_help_print(FILE *out)
 {
 	fputs("Formats, by the name that --to and --from take:\n\n", out);
 	format_list_for_each(print_format, out);
-	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
-	      "what is written, by the extension. Input may be compressed by gzip, zstd, xz,\n"
-	      "bzip2 or lz4; text may be UTF-16. Output is compressed when .gz or .zst follows\n"
-	      "the extension, as in x.folded.zst; pprof and html are compressed anyway.\n\n"
-	      "Beside names and stacks, a file that was written keeps:\n\n"
+	fputs("\n"
+	      "Inputs are recognized by content, then by extension; outputs by "
+	      "extension. Input\n"
+	      "may be compressed by gzip, zstd, xz, bzip2 or lz4; text may be "
+	      "UTF-16. Output is\n"
+	      "compressed if .gz or .zst follows the extension, as in x.folded.zst; "
+	      "pprof and\n"
+	      "html are always compressed.\n"
+	      "\n"
+	      "Besides names and stacks, written files keep:\n"
+	      "\n"
 	      "                 metrics  threads  lines  addresses  times of samples\n",
 	      out);
 	format_list_for_each(print_preserved, out);
-	fputs("\nAn svg shows one metric and holds all. With --root, threads are the first\n"
-	      "frames of stacks, which folded text and trees keep.\n\n"
-	      "Files of other programs that were read, beside what the documents of these\n"
-	      "formats describe:\n\n",
+	fputs("\n"
+	      "An svg shows one metric and holds all. With --root, threads are the "
+	      "first\n"
+	      "frames of stacks, which folded text and trees keep.\n"
+	      "\n"
+	      "Readers were tested with files of these programs, besides the "
+	      "documents of the\n"
+	      "formats:\n"
+	      "\n",
 	      out);
 	format_list_for_each(print_producers, out);
-	fputs("\nCounts of folded text may have decimals (1.5): then all counts are multiplied by\n"
-	      "the same power of ten, at most 1000000, and a warning says by which. What is\n"
-	      "beyond six decimals is rounded. Counts are written as whole numbers.\n",
+	fputs("\n"
+	      "Counts of folded text may have decimals (1.5): all counts are then "
+	      "multiplied by\n"
+	      "the same power of ten, at most 1000000, which a warning reports. More "
+	      "than six\n"
+	      "decimals are rounded. Counts are written as whole numbers.\n",
 	      out);
 }

@@ -16,7 +16,7 @@
 
 static const struct option_spec common_options[] = {
 	{OPTION_QUIET, 'q', "quiet", NULL, "print errors only"},
-	{OPTION_VERBOSE, 'v', "verbose", NULL, "print details of what is done"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, "print more details"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 	{0},
 };

@@ -76,9 +76,9 @@ int time_filter_add(struct text *lines, const char *filter, bool excludes)
 	uint64_t from_ms, to_ms;
 
 	if (read_range(filter + strlen(KIND), &from_ms, &to_ms) || from_ms >= to_ms) {
-		log_error(
-			"--%s: '%.100s' is no range of time: expected time:FROM..TO, as in time:2s..5s or time:500ms..",
-			excludes ? "exclude" : "include", filter);
+		log_error("--%s: '%.100s' is not a time range: expected time:FROM..TO, as in "
+			  "time:2s..5s or time:500ms..",
+			  excludes ? "exclude" : "include", filter);
 		return -EINVAL;
 	}
 	text_printf(lines, "%c" KIND "%" PRIu64 "-%" PRIu64 "\n", excludes ? '-' : '+', from_ms,
@@ -94,8 +94,8 @@ int time_filter_apply(const char *lines, struct profile *profile)
 	int err;
 
 	if (!timestamps || !timestamps_count(timestamps)) {
-		log_error(
-			"time: the input does not say when its samples were taken; .html, .pftrace, perf.data, perf script, JFR and Firefox do");
+		log_error("time: the samples of the input have no times; those of .html, "
+			  ".pftrace, perf.data, perf script, JFR and Firefox do");
 		return EXIT_USAGE;
 	}
 	err = times_apply(profile, lines, &values, &error);

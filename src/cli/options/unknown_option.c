@@ -70,7 +70,7 @@ static const struct {
 	 "inverted negate no-profile "},
 	{"record",
 	 " all pid children no-children tid cgroup frequency duration user-stacks runtime-frames "
-	 "kernel-stacks no-cache no-inline naming-limit naming-user event filter count faults "
+	 "kernel-stacks no-cache no-inline symbolize-limit symbolize-user event filter count faults "
 	 "syscalls io alloc live user off-cpu wakers futexes locks period min-block sched flush "
 	 "zones stats "},
 	{"report", " top sort callers callees wakers-of critical include exclude sleepers json "},

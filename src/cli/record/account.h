@@ -21,21 +21,21 @@
  * NO_STACK       nothing could be read
  * NO_PROCESS     its mappings were not known yet, nor later for its raw stack
  */
-#define TRUNCATIONS(T)                                                                        \
-	T(FRAME_POINTER, "frame_pointer", "end in code without frame pointers")               \
-	T(DEPTH, "depth", "are deeper than stacks are walked")                                \
-	T(NO_STACK, "no_stack", "could not be read")                                          \
-	T(NO_PROCESS, "no_process", "came before their process's mappings were known")        \
-	T(NO_MAPPING, "no_mapping", "lead outside every known mapping")                       \
-	T(NO_TABLE, "no_table", "came before their file's unwind table was there")            \
-	T(NO_RULE, "no_rule", "end in code that has no call-frame information")               \
-	T(UNSUPPORTED, "unsupported_rule", "end in code with unusual call-frame information") \
-	T(READ, "read", "end where the stack could not be read")                              \
-	T(STUCK, "stuck", "do not reach an outermost frame")                                  \
-	T(NO_RETURN_ADDRESS, "no_return_address", "end at an invalid return address")         \
-	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")         \
-	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")       \
-	T(32_BIT, "32_bit", "are of 32-bit programs: as far as their calls prove it")
+#define TRUNCATIONS(T)                                                                            \
+	T(FRAME_POINTER, "frame_pointer", "end in code without frame pointers")                   \
+	T(DEPTH, "depth", "are deeper than the walk goes")                                        \
+	T(NO_STACK, "no_stack", "could not be read")                                              \
+	T(NO_PROCESS, "no_process", "sampled before the mappings of their process were known")    \
+	T(NO_MAPPING, "no_mapping", "lead outside all known mappings")                            \
+	T(NO_TABLE, "no_table", "sampled before the unwind table of their file was ready")        \
+	T(NO_RULE, "no_rule", "end in code without call-frame information")                       \
+	T(UNSUPPORTED, "unsupported_rule", "end in code with unsupported call-frame information") \
+	T(READ, "read", "end where stack memory could not be read")                               \
+	T(STUCK, "stuck", "do not reach an outermost frame")                                      \
+	T(NO_RETURN_ADDRESS, "no_return_address", "end at an invalid return address")             \
+	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")             \
+	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")           \
+	T(32_BIT, "32_bit", "are of 32-bit programs: unwound as far as call sites confirm it")
 
 #define TRUNCATION(name, key, text) TRUNCATED_##name,
 enum truncation { TRUNCATIONS(TRUNCATION) NUM_TRUNCATIONS };

@@ -27,23 +27,27 @@ enum capture_option {
 };
 
 const struct option_spec capture_option_specs[] = {
-	{OPTION_DIR, 0, "dir", "DIR", "the archive: the directory that captures go to"},
+	{OPTION_DIR, 0, "dir", "DIR", "directory of the archive"},
 	{OPTION_DURATION, 'd', "duration", "TIME", "length of the capture (30s)"},
-	{OPTION_KEEP, 0, "keep", "AGE",
-	 "remove captures that are older (14d); 0 keeps them\nfor good"},
+	{OPTION_KEEP, 0, "keep", "AGE", "remove captures older than this (14d); 0: keep all"},
 	{OPTION_MAX_SIZE, 0, "max-size", "BYTES",
-	 "remove the oldest captures when all are larger than\nthis: 500M, 2G (2G); 0 is no limit"},
+	 "remove the oldest captures when the archive is\n"
+	 "larger: 500M, 2G (2G); 0: no limit"},
 	{OPTION_MIN_FREE, 0, "min-free", "SPACE",
-	 "leave so much of the disk free, 5% or 10G (5%): else\nremove the oldest captures, and "
-	 "then make none"},
+	 "disk space to keep free, 5% or 10G (5%): remove\n"
+	 "the oldest captures, and if that is not enough,\n"
+	 "make no new one"},
 	{OPTION_RANDOM_DELAY, 0, "random-delay", "TIME",
-	 "wait at first, up to so long: machines of a fleet do\nnot begin all at once"},
+	 "first wait a random time up to this, so that the\n"
+	 "machines of a fleet do not start together"},
 	{OPTION_CONFIG, 0, "config", "FILE",
-	 "read options from FILE, by their long names; the\ncommand line overrides them"},
+	 "read options from FILE, by long name; the command\n"
+	 "line overrides them"},
 	{OPTION_TO, 0, "to", "FORMAT", "format of the capture (pprof)"},
 	RECORD_TARGET_SPECS,
 	RECORD_SAMPLING_SPECS,
 	RECORD_EVENT_SPECS,
+	RECORD_ALIAS_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{0},
 };
@@ -65,7 +69,7 @@ static int read_format(struct capture_options *options, const char *value)
 	options->format = format_find_name(value);
 	if (options->format && capture_takes_format(options->format))
 		return 0;
-	return refuse("--to", value, "there is no such format to write");
+	return refuse("--to", value, "no such output format");
 }
 
 /* 5% or 10G */
@@ -200,8 +204,7 @@ static int read_line(struct capture_options *options, char *line, const char *pa
 	name = trim(line);
 	spec = find_spec(name);
 	if (!spec)
-		return error_set(error, -EINVAL, "%s:%u: there is no option '%s'", path, number,
-				 name);
+		return error_set(error, -EINVAL, "%s:%u: unknown option '%s'", path, number, name);
 	if (spec->argument && (!value || !*value))
 		return error_set(error, -EINVAL, "%s:%u: expected '%s = %s'", path, number, name,
 				 spec->argument);
@@ -247,8 +250,8 @@ static int check_config(const char *path, const struct stat *status)
 	if (caller && option_read_number(caller, 0, UINT32_MAX, &caller_uid))
 		caller_uid = 0;
 	if (status->st_uid != 0 && status->st_uid != geteuid() && status->st_uid != caller_uid) {
-		log_error("'%s' belongs to another user (uid %u), who could have files written and "
-			  "removed: chown root %s",
+		log_error("'%s' belongs to another user (uid %u), who could make stackwide write "
+			  "and remove files: chown root %s",
 			  path, status->st_uid, path);
 		return -EPERM;
 	}
@@ -292,8 +295,8 @@ static int read_config(struct capture_options *options)
 static int check(struct capture_options *options)
 {
 	if (!options->dir) {
-		log_error("expected --dir DIR, the directory that captures go to; see 'stackwide "
-			  "help capture'");
+		log_error("expected --dir DIR, the directory of the archive; see 'stackwide help "
+			  "capture'");
 		return -EINVAL;
 	}
 	return record_options_check(&options->record);

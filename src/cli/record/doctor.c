@@ -119,7 +119,7 @@ static bool check_kernel(const struct doctor *doctor, struct finding *ret)
 	char release[128] = "";
 
 	if (!read_start(doctor, "proc/sys/kernel/osrelease", release, sizeof(release)))
-		return is_missing(ret, "mount -t proc proc /proc", "/proc cannot be read");
+		return is_missing(ret, "mount -t proc proc /proc", "cannot read /proc");
 	return is_fine(ret, "Linux %s", release);
 }
 
@@ -128,8 +128,8 @@ static bool check_btf(const struct doctor *doctor, struct finding *ret)
 	if (exists(doctor, "sys/kernel/btf/vmlinux"))
 		return is_fine(ret, "/sys/kernel/btf/vmlinux");
 	return is_missing(ret, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y",
-			  "the kernel has no type information: user stacks are only what frame "
-			  "pointers show (--user-stacks fp), and there is no --sched");
+			  "the kernel has no type information: user stacks only by frame pointer "
+			  "(--user-stacks fp), and no --sched");
 }
 
 /* True if unknown; the finding then states that. */
@@ -137,7 +137,7 @@ static bool is_unknown(const struct doctor *doctor, struct finding *ret)
 {
 	if (doctor->kernel.can_be_asked)
 		return false;
-	return is_missing(ret, "sudo stackwide doctor", "cannot be asked without CAP_BPF");
+	return is_missing(ret, "sudo stackwide doctor", "cannot be checked without CAP_BPF");
 }
 
 static bool check_stack_areas(const struct doctor *doctor, struct finding *ret)
@@ -145,8 +145,8 @@ static bool check_stack_areas(const struct doctor *doctor, struct finding *ret)
 	if (is_unknown(doctor, ret))
 		return true;
 	if (doctor->kernel.has_find_vma)
-		return is_fine(ret, "the kernel says which mapping a stack pointer is in");
-	return is_missing(ret, "boot Linux 5.17 or newer, where that matters",
+		return is_fine(ret, "the kernel reports the mapping of a stack pointer");
+	return is_missing(ret, "boot Linux 5.17 or newer if that matters",
 			  "no bpf_find_vma(): the stack regions of traces are guessed from stack "
 			  "pointers");
 }
@@ -156,8 +156,8 @@ static bool check_registers(const struct doctor *doctor, struct finding *ret)
 	if (is_unknown(doctor, ret))
 		return true;
 	if (doctor->kernel.has_task_registers)
-		return is_fine(ret, "the kernel says where it has saved them");
-	return is_fine(ret, "found at the end of the kernel's stack: no bpf_task_pt_regs()");
+		return is_fine(ret, "the kernel reports where it saved them");
+	return is_fine(ret, "no bpf_task_pt_regs(): read from the end of the kernel stack");
 }
 
 static bool check_off_cpu(const struct doctor *doctor, struct finding *ret)
@@ -177,9 +177,9 @@ static bool check_build_ids(const struct doctor *doctor, struct finding *ret)
 	if (is_unknown(doctor, ret))
 		return true;
 	if (doctor->kernel.reports_build_ids)
-		return is_fine(ret, "come with the events of mappings");
-	return is_missing(ret, "boot Linux 5.12 or newer, where that matters",
-			  "do not come with the events of mappings: a file that is gone before it "
+		return is_fine(ret, "reported with the events of mappings");
+	return is_missing(ret, "boot Linux 5.12 or newer if that matters",
+			  "not reported with the events of mappings: a file that is gone before it "
 			  "is opened is known by device and inode only");
 }
 
@@ -202,13 +202,14 @@ static bool check_locked_memory(const struct doctor *doctor, struct finding *ret
 	if (is_unknown(doctor, ret))
 		return true;
 	if (!doctor->kernel.counts_bpf_as_locked)
-		return is_fine(ret, "its limit does not hold BPF programs back");
+		return is_fine(ret, "RLIMIT_MEMLOCK does not apply to BPF");
 	if (has_unlimited_locked_memory(doctor))
-		return is_fine(ret, "BPF programs count as such; not limited");
+		return is_fine(ret, "BPF counts as locked memory; not limited");
 	if (has_capability(doctor, CAP_SYS_RESOURCE))
-		return is_fine(ret, "BPF programs count as such; CAP_SYS_RESOURCE lifts the limit");
+		return is_fine(ret,
+			       "BPF counts as locked memory; CAP_SYS_RESOURCE lifts the limit");
 	return is_missing(ret, "ulimit -l unlimited",
-			  "BPF programs count as such, and it is limited");
+			  "BPF counts as locked memory, which is limited");
 }
 
 struct capability {
@@ -259,8 +260,8 @@ static bool check_file_access(const struct doctor *doctor, struct finding *ret)
 	    has_capability(doctor, CAP_SYS_ADMIN))
 		missing = NULL;
 	if (!missing)
-		return is_fine(ret, "every process's files can be read");
-	return is_missing(ret, "sudo stackwide doctor", "%s, to %s: frames of these have no names",
+		return is_fine(ret, "files of all processes can be read");
+	return is_missing(ret, "sudo stackwide doctor", "%s, to %s: their frames have no names",
 			  missing->name, missing->use);
 }
 
@@ -277,10 +278,9 @@ static bool check_paranoid(const struct doctor *doctor, struct finding *ret)
 				  "the kernel has no perf events");
 	if (level < 1 || has_capability(doctor, CAP_PERFMON) ||
 	    has_capability(doctor, CAP_SYS_ADMIN))
-		return is_fine(ret, "%ld; does not hold us back", level);
+		return is_fine(ret, "%ld; no restriction", level);
 	return is_missing(ret, "sudo sysctl kernel.perf_event_paranoid=0",
-			  "%ld; other users' processes and the kernel are not to be sampled",
-			  level);
+			  "%ld; other users' processes and the kernel cannot be sampled", level);
 }
 
 /* The mode in brackets is the active one: "none [integrity] confidentiality". */
@@ -292,7 +292,7 @@ static bool check_lockdown(const struct doctor *doctor, struct finding *ret)
 		return is_fine(ret, "off");
 	if (strstr(modes, "[confidentiality]"))
 		return is_missing(ret, "boot with lockdown=integrity",
-				  "%s: samples and reading the kernel are forbidden", modes);
+				  "%s: sampling and reading the kernel are forbidden", modes);
 	return is_fine(ret, "%s", modes);
 }
 
@@ -319,7 +319,7 @@ static bool check_ring_memory(const struct doctor *doctor, struct finding *ret)
 	if (has_capability(doctor, CAP_IPC_LOCK))
 		return is_fine(ret, "not limited");
 	if (!read_long(doctor, "proc/sys/kernel/perf_event_mlock_kb", &limit_kb))
-		return is_fine(ret, "no limit is known");
+		return is_fine(ret, "limit unknown");
 	snprintf(limit, sizeof(limit), "%ld kB per CPU for rings", limit_kb);
 	if (limit_kb >= 516) /* the kernel's default */
 		return is_fine(ret, "%s", limit);
@@ -358,9 +358,9 @@ static bool check_pmu(const struct doctor *doctor, struct finding *ret)
 	    exists(doctor, "sys/bus/event_source/devices/cpu_core") ||
 	    exists(doctor, "sys/bus/event_source/devices/armv8_pmuv3_0"))
 		return is_fine(ret, "the CPU counts cycles");
-	return is_missing(ret, "give the virtual machine a PMU, where its host can",
-			  "sampling goes by timer (cpu-clock): kernel code that runs with "
-			  "interrupts off is seen at its end");
+	return is_missing(ret, "give the virtual machine a PMU if its host can",
+			  "sampling by timer (cpu-clock): kernel code that runs with interrupts "
+			  "off shows up where it enables them");
 }
 
 static bool check_kallsyms(const struct doctor *doctor, struct finding *ret)
@@ -369,7 +369,7 @@ static bool check_kallsyms(const struct doctor *doctor, struct finding *ret)
 
 	if (!read_start(doctor, "proc/kallsyms", start, sizeof(start)) || !start[0])
 		return is_missing(ret, "boot a kernel built with CONFIG_KALLSYMS_ALL=y",
-				  "kernel functions have no names: there is no /proc/kallsyms");
+				  "kernel functions have no names: no /proc/kallsyms");
 	for (const char *line = start; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		/* Some per-CPU symbols are at 0 for all users. */
@@ -388,9 +388,9 @@ static bool check_tracefs(const struct doctor *doctor, struct finding *ret)
 	    exists(doctor, "sys/kernel/debug/tracing/events"))
 		return is_fine(ret, "mounted; not needed for stacks");
 	if (has_capability(doctor, CAP_SYS_ADMIN))
-		return is_fine(ret, "not mounted; a recording mounts it for itself");
+		return is_fine(ret, "not mounted; recordings mount it privately");
 	return is_missing(ret, "sudo mount -t tracefs tracefs /sys/kernel/tracing",
-			  "not mounted, or not readable; not needed for stacks");
+			  "not mounted or not readable; not needed for stacks");
 }
 
 static bool check_debug_info(const struct doctor *doctor, struct finding *ret)
@@ -410,8 +410,8 @@ static bool check_debuginfod(const struct doctor *doctor, struct finding *ret)
 	bool has_client = exists(doctor, "usr/bin/debuginfod-find");
 
 	if (has_client && getenv("DEBUGINFOD_URLS"))
-		return is_fine(ret, "debuginfod-find can fetch debug files; stackwide itself asks "
-				    "no server");
+		return is_fine(ret,
+			       "debuginfod-find can fetch debug files; recordings ask no server");
 	return is_missing(ret,
 			  has_client ? "export DEBUGINFOD_URLS=https://debuginfod.elfutils.org"
 				     : "sudo apt-get install debuginfod",
@@ -426,7 +426,7 @@ static bool check_cgroup(const struct doctor *doctor, struct finding *ret)
 	    mounts.length && strstr(mounts.data, " cgroup2 "))
 		return is_fine(ret, "version 2 is mounted");
 	return is_missing(ret, "sudo mount -t cgroup2 none /sys/fs/cgroup/unified",
-			  "version 2 is not mounted: --cgroup has nothing to name");
+			  "version 2 is not mounted: --cgroup does not work");
 }
 
 /*
@@ -442,11 +442,9 @@ static bool check_container(const struct doctor *doctor, struct finding *ret)
 	if (length > 0)
 		name[length] = '\0';
 	if (length > 0 && !string_equals(name, INITIAL_PID_NS))
-		return is_missing(
-			ret, "start the container with --pid=host --privileged",
-			"this is a process namespace of its own: what runs outside has no "
-			"names");
-	return is_fine(ret, is_container ? "in one, but it sees all processes" : "not in one");
+		return is_missing(ret, "start the container with --pid=host --privileged",
+				  "separate pid namespace: code that runs outside has no names");
+	return is_fine(ret, is_container ? "in a container that sees all processes" : "none");
 }
 
 /* Recording works without it, but an attacker who exploits a bug of ours can do more. */
@@ -454,17 +452,15 @@ static bool check_confinement(const struct doctor *doctor, struct finding *ret)
 {
 	if (!(doctor->confinement & CONFINED_CAPABILITIES))
 		return is_missing(
-			ret, "give stackwide no_new_privs and capset(2)",
-			"processes that read programs cannot give up their rights: frames "
-			"are not named");
+			ret, "allow no_new_privs and capset(2)",
+			"ELF readers cannot drop their privileges: frames are not symbolized");
 	if (!(doctor->confinement & CONFINED_USER))
 		return is_missing(ret, "give the container CAP_SETUID and CAP_SETGID",
-				  "who reads programs remains root, though without capabilities");
+				  "ELF readers keep uid 0, without capabilities");
 	if (!(doctor->confinement & CONFINED_SYSTEM_CALLS))
-		return is_missing(ret, "a kernel with CONFIG_SECCOMP_FILTER",
-				  "seccomp: who reads programs could open files and start others");
-	return is_fine(ret,
-		       "who reads programs has no rights, and can open, start and send nothing");
+		return is_missing(ret, "boot a kernel built with CONFIG_SECCOMP_FILTER=y",
+				  "no seccomp: ELF readers could open files and start processes");
+	return is_fine(ret, "ELF readers run unprivileged, under seccomp");
 }
 
 static bool check_cache(const struct doctor *doctor, struct finding *ret)

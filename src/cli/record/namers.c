@@ -423,7 +423,7 @@ static void end(struct namers *namers, pid_t pid)
 			return;
 		nanosleep(&pause, NULL);
 	}
-	log_debug("process %d does not end", pid);
+	log_debug("process %d does not exit", pid);
 }
 
 static void forget_namer(struct namers *namers)
@@ -579,22 +579,21 @@ static void report_fault(const struct namers *namers, const struct naming_fault 
 {
 	const struct file_table *files = recorder_get_code(namers->recorder).files;
 	const char *path = file_table_get(files, fault->file)->path;
-	const char *missing = fault->caution == READ_NOTHING ? "code is not named"
-							     : "debug information is not read";
+	const char *missing = fault->caution == READ_NOTHING ? "symbols" : "debug information";
 	char others[64] = "";
 
 	if (fault->is_of_owner && fault->owner == FILE_OWNER_UNKNOWN)
-		snprintf(others, sizeof(others), " and other files that several users may write");
+		snprintf(others, sizeof(others), " and other files that several users can write");
 	else if (fault->is_of_owner)
 		snprintf(others, sizeof(others), " and other files of user %u",
 			 (unsigned int)fault->owner);
 	if (fault->was_late)
-		log_warning("'%s'%s: its %s, as that took too long", path, others, missing);
+		log_warning("'%s'%s: skipped %s: timed out", path, others, missing);
 	else if (WIFSIGNALED(fault->wait_status))
-		log_warning("'%s'%s: its %s, as a process died of it (signal %d)", path, others,
-			    missing, WTERMSIG(fault->wait_status));
+		log_warning("'%s'%s: skipped %s: the symbolizer process died (signal %d)", path,
+			    others, missing, WTERMSIG(fault->wait_status));
 	else
-		log_warning("'%s'%s: its %s, as that took too much memory", path, others, missing);
+		log_warning("'%s'%s: skipped %s: it took too much memory", path, others, missing);
 }
 
 void namers_report(const struct namers *namers)
@@ -604,16 +603,16 @@ void namers_report(const struct namers *namers)
 	for (size_t i = 0; i < count && i < MAX_REPORTED; i++)
 		report_fault(namers, &namers->faults.items[i]);
 	if (count > MAX_REPORTED)
-		log_warning("and so for %zu more", count - MAX_REPORTED);
+		log_warning("the same for %zu more", count - MAX_REPORTED);
 	if (namers->is_over)
-		log_warning("the naming was ended after %.3g s (--naming-limit): what it had not "
-			    "reached is given as file and offset",
+		log_warning("symbolization stopped after %.3g s (--symbolize-limit); remaining "
+			    "frames are shown as file+offset",
 			    (double)namers->opts.limit_ns / 1e9);
 	else if (namers->is_stopped)
-		log_warning("the naming was ended by a signal: what it had not reached is given as "
-			    "file and offset");
+		log_warning("symbolization was interrupted; remaining frames are shown as "
+			    "file+offset");
 	else if (namers->has_given_up)
-		log_warning("the naming failed: what has no name is given as file and offset");
+		log_warning("symbolization failed; remaining frames are shown as file+offset");
 }
 
 struct namers_cost namers_get_cost(const struct namers *namers)

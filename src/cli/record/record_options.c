@@ -22,44 +22,60 @@
 #define MAX_PERIOD_NS (3600 * NS_PER_SECOND)
 #define MIN_BLOCK_NS  (NS_PER_SECOND / 1000000)
 
-#define MAX_RING_BYTES          (1u << 30)
-#define DEFAULT_NAMING_LIMIT_NS (60 * NS_PER_SECOND)
+#define MAX_RING_BYTES             (1u << 30)
+#define DEFAULT_SYMBOLIZE_LIMIT_NS (60 * NS_PER_SECOND)
 
 const struct option_spec record_option_specs[] = {
 	RECORD_TARGET_SPECS,
 	{OPTION_DURATION, 'd', "duration", "TIME",
-	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND that\nstill runs then gets SIGTERM"},
+	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND\n"
+	 "that is still running gets SIGTERM"},
 	OUTPUT_FILE_SPECS,
 	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
 	RECORD_EVENT_SPECS,
 	{OPTION_USER, 0, "user", NULL,
-	 "run COMMAND not as root, but as the user who has\ncalled sudo ($SUDO_USER)"},
+	 "run COMMAND as the user who called sudo\n"
+	 "($SUDO_USER), not as root"},
 	{OPTION_OFF_CPU, 0, "off-cpu", NULL,
-	 "sample also where threads wait, until they are woken\nand for a CPU: metrics cpu, blocked, uninterruptible,\n"
-	 "run-queue, preempted and wall, which is all of them"},
+	 "also sample threads that wait, blocked or for a\n"
+	 "CPU: metrics cpu, blocked, uninterruptible,\n"
+	 "run-queue, preempted, and wall for all of them"},
 	{OPTION_WAKERS, 0, "wakers", NULL,
-	 "with --off-cpu: and who ends the waits, with its stack:\nthe metric offwake, and files of --to offwake"},
+	 "with --off-cpu: also record who ends the waits,\n"
+	 "with its stack: metric offwake, format offwake"},
 	{OPTION_FUTEXES, 0, "futexes", NULL,
-	 "with --wakers: the address of the futex, where one was\nwaited for, as locks do: a frame [futex 0x...]"},
+	 "with --wakers: add the address of the futex that a\n"
+	 "thread waited for (locks use futexes) as a frame:\n"
+	 "[futex 0x...]"},
 	{OPTION_LOCKS, 0, "locks", NULL,
-	 "waits for locks, with who let go: --off-cpu --wakers\n--futexes, of which only waits for futexes are sampled"},
+	 "waits for locks and who released them: --off-cpu\n"
+	 "--wakers --futexes, but only waits for futexes"},
 	{OPTION_PERIOD, 0, "period", "TIME",
-	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
+	 "with --off-cpu: off-CPU time of a thread per\n"
+	 "sample (default: the time between samples of a\n"
+	 "CPU); 10us, 5ms"},
 	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
-	 "with --off-cpu: leave out what is shorter, from losing\na CPU to getting one again; 100us, 5ms"},
+	 "with --off-cpu: skip shorter times off the CPU,\n"
+	 "from losing a CPU to getting one again; 100us, 5ms"},
 	{OPTION_SHOWN_METRIC, 0, "metric", "NAME",
-	 "with --off-cpu or -e: the metric of files that show one\nonly (wall, whose folded counts are microseconds; with\n"
-	 "--locks offwake; else the first event)"},
+	 "with --off-cpu or -e: metric of files that hold\n"
+	 "only one (default: wall, in microseconds in folded\n"
+	 "files; with --locks offwake; else the first event)"},
 	{OPTION_SCHED, 0, "sched", NULL,
-	 "add scheduling to the trace (.pftrace): which thread\nran when, why it stopped, who woke it"},
+	 "add scheduling to the trace (.pftrace): when each\n"
+	 "thread ran, why it stopped, who woke it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
-	 "write the files every TIME and start new ones, which\nare numbered: profile.1.folded"},
+	 "write the files every TIME and start new ones,\n"
+	 "numbered: profile.1.folded"},
 	{OPTION_ZONES, 0, "zones", "FILE[,FILE...]",
-	 "add to the .pftrace the zones that programs write to\nFILE while recording (see stackwide-zones(3))"},
+	 "add zones to the .pftrace: those that programs\n"
+	 "write to FILE while recording (see\n"
+	 "stackwide-zones(3))"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
 	SVG_OPTION_SPECS,
+	RECORD_ALIAS_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{OPTION_CHECK_CALLS, 0, "check-calls", NULL, NULL},
 	{0},
@@ -135,7 +151,7 @@ static int add_filter(struct record_options *options, const char *value)
 
 	if (!options->event_lists.length) {
 		log_error(
-			"--filter '%s': there is no tracepoint before it (--event) that it is for",
+			"--filter '%s': no tracepoint precedes it; put --event TRACEPOINT before it",
 			value);
 		return -EINVAL;
 	}
@@ -201,10 +217,10 @@ static int read_user(struct record_options *options, const char *value)
 	uint64_t number = user ? user->pw_uid : 0;
 
 	if (!user && option_read_number(value, 1, UINT32_MAX - 1, &number))
-		return refuse("--naming-user", value, "there is no such user");
+		return refuse("--symbolize-user", value, "no such user");
 	if (!number)
-		return refuse("--naming-user", value, "expected a user without rights");
-	options->naming_user = (uid_t)number;
+		return refuse("--symbolize-user", value, "expected a user without privileges");
+	options->symbolize_user = (uid_t)number;
 	return 0;
 }
 
@@ -316,12 +332,12 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_STATS:
 		options->stats_path = value;
 		return 0;
-	case OPTION_NAMING_LIMIT:
-		if (option_read_duration(value, &options->naming_limit_ns))
-			return refuse("--naming-limit", value,
+	case OPTION_SYMBOLIZE_LIMIT:
+		if (option_read_duration(value, &options->symbolize_limit_ns))
+			return refuse("--symbolize-limit", value,
 				      "expected a time such as 60, 500ms or 5m");
 		return 0;
-	case OPTION_NAMING_USER:
+	case OPTION_SYMBOLIZE_USER:
 		return read_user(options, value);
 	case OPTION_USER:
 		options->is_for_user = true;
@@ -376,20 +392,20 @@ int record_options_check(const struct record_options *options)
 		return -EINVAL;
 	}
 	if (options->leaves_children_out && !options->pids.length) {
-		log_error("--no-children goes with --pid only");
+		log_error("--no-children needs --pid");
 		return -EINVAL;
 	}
 	if (options->is_for_user && !options->command) {
-		log_error("--user goes with a command only: '-- COMMAND...'");
+		log_error("--user needs a command: '-- COMMAND...'");
 		return -EINVAL;
 	}
 	lonely = find_lonely_option(options);
 	if (lonely) {
-		log_error("%s goes with --off-cpu only", lonely);
+		log_error("%s needs --off-cpu", lonely);
 		return -EINVAL;
 	}
 	if (options->event_count && !options->event_lists.length) {
-		log_error("--count goes with --event only");
+		log_error("--count needs --event");
 		return -EINVAL;
 	}
 	if (options->metric && !options->event_lists.length && !is_metric(options->metric))
@@ -398,19 +414,20 @@ int record_options_check(const struct record_options *options)
 			      "samples or, with --wakers, offwake");
 	if (options->metric && string_equals(options->metric, METRIC_OFFWAKE) &&
 	    !options->takes_wakers) {
-		log_error("--metric offwake goes with --wakers only");
+		log_error("--metric offwake needs --wakers");
 		return -EINVAL;
 	}
 	if (options->takes_futexes && !options->takes_wakers) {
-		log_error("--futexes goes with --wakers only");
+		log_error("--futexes needs --wakers");
 		return -EINVAL;
 	}
 	if (options->flush_ns && options->tids.length) {
-		log_error("--flush does not go with --tid; record the threads' process (--pid)");
+		log_error("--flush does not work with --tid; record the process of the threads "
+			  "(--pid)");
 		return -EINVAL;
 	}
 	if (options->flush_ns && options->zones_paths.length) {
-		log_error("--flush does not go with --zones");
+		log_error("--flush does not work with --zones");
 		return -EINVAL;
 	}
 	return 0;
@@ -421,8 +438,8 @@ void record_options_init(struct record_options *options)
 	*options = (struct record_options){
 		.frequency_hz = DEFAULT_FREQUENCY_HZ,
 		.user_stacks = USER_STACKS_TABLE,
-		.naming_limit_ns = DEFAULT_NAMING_LIMIT_NS,
-		.naming_user = confinement_choose_user(),
+		.symbolize_limit_ns = DEFAULT_SYMBOLIZE_LIMIT_NS,
+		.symbolize_user = confinement_choose_user(),
 	};
 }
 
@@ -439,7 +456,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		options->command = argv + end + 1;
 		argv[end] = NULL; /* getopt_long expects a NULL behind argc items */
 		if (!options->command[0]) {
-			log_error("there is no command after '--'");
+			log_error("expected a command after '--'");
 			return -EINVAL;
 		}
 	}
@@ -457,7 +474,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 static int find_events_in(struct record_options *options, const struct event_paths *paths,
 			  struct error *error)
 {
-	struct probe_search search = {.worker_user = options->naming_user};
+	struct probe_search search = {.worker_user = options->symbolize_user};
 	struct target target = record_options_get_target(options);
 
 	for (size_t i = 0; i < options->event_lists.length; i++) {
@@ -544,24 +561,24 @@ int record_options_find_events(struct record_options *options)
 		return 0;
 	array_for_each (&options->events.events, event)
 		if (event->num_left_out)
-			log_warning("%s: %" PRIu32
-				    " files with an allocator of their own are left out, as there "
-				    "are too many of their owners'",
-				    event->name, event->num_left_out);
+			log_warning(
+				"%s: %" PRIu32
+				" files with an allocator of their own are skipped: their owners "
+				"have too many of them",
+				event->name, event->num_left_out);
 	twin = find_twin(options);
 	if (twin) {
-		log_error(
-			"--event: %s is there twice; with different modifiers or filters it takes "
-			"two recordings",
-			twin->name);
+		log_error("--event: %s is given twice; different modifiers or filters need two "
+			  "recordings",
+			  twin->name);
 		return EXIT_USAGE;
 	}
 	if (options->records_off_cpu && !has_clock(options)) {
-		log_error("--off-cpu needs to know what runs: add '-e cpu-clock'");
+		log_error("--off-cpu needs samples of CPU time: add '-e cpu-clock'");
 		return EXIT_USAGE;
 	}
 	if (options->metric && !has_metric(options)) {
-		log_error("--metric '%s': it is none of the events; see 'stackwide help record'",
+		log_error("--metric '%s': not one of the events; see 'stackwide help record'",
 			  options->metric);
 		return EXIT_USAGE;
 	}

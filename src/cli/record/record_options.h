@@ -35,8 +35,8 @@ enum record_option {
 	OPTION_ZONES,
 	OPTION_CHILDREN,
 	OPTION_NO_CHILDREN,
-	OPTION_NAMING_LIMIT,
-	OPTION_NAMING_USER,
+	OPTION_SYMBOLIZE_LIMIT,
+	OPTION_SYMBOLIZE_USER,
 	OPTION_USER,
 	OPTION_OFF_CPU,
 	OPTION_PERIOD,
@@ -56,73 +56,86 @@ enum record_option {
 };
 
 /* Lines for a command's table. */
-#define RECORD_TARGET_SPECS                                                                                \
-	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},                          \
-		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                                   \
-		 "sample these processes, their children and what they\nstart; ends when they do"},        \
-		{OPTION_CHILDREN, 0, "children", NULL,                                                     \
-		 "with -p: also children, those that are there already\nand those to come (the default)"}, \
-		{OPTION_NO_CHILDREN, 0, "no-children", NULL, "with -p: these processes alone"},            \
-		{OPTION_TID, 't', "tid", "TID[,TID...]",                                                   \
-		 "sample these threads and what they start"},                                              \
-		{OPTION_CGROUP, 0, "cgroup", "PATH",                                                       \
-		 "sample a cgroup (v2) and the groups below it"},                                          \
-	{                                                                                                  \
-		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"                \
+#define RECORD_TARGET_SPECS                                                                       \
+	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (default)"},                     \
+		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                          \
+		 "sample these processes and their children until\n"                              \
+		 "the processes end"},                                                            \
+		{OPTION_CHILDREN, 0, "children", NULL,                                            \
+		 "with -p: include children, existing and future\n"                               \
+		 "(default)"},                                                                    \
+		{OPTION_NO_CHILDREN, 0, "no-children", NULL, "with -p: only these processes"},    \
+		{OPTION_TID, 't', "tid", "TID[,TID...]",                                          \
+		 "sample these threads and their descendants"},                                   \
+		{OPTION_CGROUP, 0, "cgroup", "PATH", "sample a cgroup (v2) and its descendants"}, \
+	{                                                                                         \
+		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"       \
 	}
-#define RECORD_SAMPLING_SPECS                                                             \
-	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
-	 "auto (by unwind table, and by frame pointer in code\n"                          \
-	 "that can have none; the default), table, fp or none"},                          \
-		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",        \
-		 "of " INTERPRETER_LANGUAGES ": the frames\n"                             \
-		 "of their programs (managed, the default), the\n"                        \
-		 "interpreters' own as well, or these alone"},                            \
-		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \
-		 "whether to take kernel stacks (on)"},                                   \
-		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
-		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"}, \
-		{OPTION_NO_INLINE, 0, "no-inline", NULL,                                  \
-		 "do not show inlined calls: debug information is not\nread"},            \
-		{OPTION_NAMING_LIMIT, 0, "naming-limit", "TIME",                          \
-		 "time for the names at the end (60s): what has none by\n"                \
-		 "then is given as file and offset"},                                     \
-	{                                                                                 \
-		OPTION_NAMING_USER, 0, "naming-user", "USER",                             \
-			"whom the processes become that read programs and\n"              \
-			"write the files (one of its own), if root records"               \
+#define RECORD_SAMPLING_SPECS                                                      \
+	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",               \
+	 "how to unwind user stacks: auto (by unwind table;\n"                     \
+	 "by frame pointer in code that cannot have one;\n"                        \
+	 "default), table, fp or none"},                                           \
+		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native", \
+		 "for " INTERPRETER_LANGUAGES ":\n"                                \
+		 "frames of the program (managed, default), of the\n"              \
+		 "interpreter (native), or both (all)"},                           \
+		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",               \
+		 "whether to take kernel stacks (on)"},                            \
+		{OPTION_NO_CACHE, 0, "no-cache", NULL,                             \
+		 "rebuild all unwind tables and store none in\n"                   \
+		 "/var/cache/stackwide"},                                          \
+		{OPTION_NO_INLINE, 0, "no-inline", NULL,                           \
+		 "do not show inlined calls: debug information is\n"               \
+		 "not read"},                                                      \
+		{OPTION_SYMBOLIZE_LIMIT, 0, "symbolize-limit", "TIME",             \
+		 "time limit for symbolization (60s); remaining\n"                 \
+		 "frames are shown as file+offset"},                               \
+	{                                                                          \
+		OPTION_SYMBOLIZE_USER, 0, "symbolize-user", "USER",                \
+			"when run as root: user for helper processes that\n"       \
+			"read programs and write files (default: an unused\n"      \
+			"one)"                                                     \
 	}
 
-#define RECORD_EVENT_SPECS                                                       \
-	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                         \
-	 "sample these, as perf spells them, each as a metric:\n"                \
-	 "page-faults, cache-misses:u, sched:sched_process_*,\n"                 \
-	 "uprobe:libc:malloc; 'stackwide events' lists them\n"                   \
-	 "(cycles, else cpu-clock)"},                                            \
-		{OPTION_FILTER, 0, "filter", "EXPRESSION",                       \
-		 "of the tracepoints of the -e before it, those hits\n"          \
-		 "alone whose fields match, as the kernel's filters do:\n"       \
-		 "'count > 4096 && comm ~ \"ng*\"'"},                            \
-		{OPTION_COUNT, 'c', "count", "N",                                \
-		 "with -e: a sample for every N of an event, but not of\n"       \
-		 "cpu-clock and task-clock (as many as come at the\n"            \
-		 "frequency; tenfold if the event is no clock)"},                \
-		{OPTION_FAULTS, 0, "faults", NULL,                               \
-		 "who touches new memory: -e page-faults{4096:By}, as a\n"       \
-		 "page is of 4 KiB"},                                            \
-		{OPTION_SYSCALLS, 0, "syscalls", NULL,                           \
-		 "system calls by name, how many and for how long:\n"            \
-		 "-e syscalls,syscall-time"},                                    \
-		{OPTION_IO, 0, "io", NULL,                                       \
-		 "who reads from disks and writes, how much and for\n"           \
-		 "how long: -e block-io,block-io-time,block-discard"},           \
-		{OPTION_ALLOC, 0, "alloc", NULL,                                 \
-		 "who allocates how many bytes: -e alloc (a sample for\n"        \
-		 "512 KiB in the mean; -c 1: each)"},                            \
-	{                                                                        \
-		OPTION_LIVE, 0, "live", NULL,                                    \
-			"who has allocated what was not freed by the end, and\n" \
-			"how long ago: -e alloc-live"                            \
+/* Earlier names, hidden. */
+#define RECORD_ALIAS_SPECS                                            \
+	{OPTION_SYMBOLIZE_LIMIT, 0, "naming-limit", "TIME", NULL},    \
+	{                                                             \
+		OPTION_SYMBOLIZE_USER, 0, "naming-user", "USER", NULL \
+	}
+
+#define RECORD_EVENT_SPECS                                                     \
+	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                       \
+	 "sample these events, spelled as for perf, each as\n"                 \
+	 "a metric: page-faults, cache-misses:u,\n"                            \
+	 "sched:sched_process_*, uprobe:libc:malloc\n"                         \
+	 "(default: cycles, else cpu-clock); 'stackwide\n"                     \
+	 "events' lists them"},                                                \
+		{OPTION_FILTER, 0, "filter", "EXPRESSION",                     \
+		 "keep only hits of the preceding -e tracepoints\n"            \
+		 "that match, as in the kernel's filters: 'count >\n"          \
+		 "4096 && comm ~ \"ng*\"'"},                                   \
+		{OPTION_COUNT, 'c', "count", "N",                              \
+		 "with -e: sample every N events; not for cpu-clock\n"         \
+		 "and task-clock (default: at the frequency of -F,\n"          \
+		 "ten times that for events that are not clocks)"},            \
+		{OPTION_FAULTS, 0, "faults", NULL,                             \
+		 "code that touches new memory: -e\n"                          \
+		 "page-faults{4096:By} (a page is 4 KiB)"},                    \
+		{OPTION_SYSCALLS, 0, "syscalls", NULL,                         \
+		 "system calls by name, their number and duration:\n"          \
+		 "-e syscalls,syscall-time"},                                  \
+		{OPTION_IO, 0, "io", NULL,                                     \
+		 "reads and writes of disks, bytes and duration: -e\n"         \
+		 "block-io,block-io-time,block-discard"},                      \
+		{OPTION_ALLOC, 0, "alloc", NULL,                               \
+		 "bytes allocated: -e alloc (one sample per 512 KiB\n"         \
+		 "on average; -c 1: every call)"},                             \
+	{                                                                      \
+		OPTION_LIVE, 0, "live", NULL,                                  \
+			"memory allocated and not freed by the end, by age:\n" \
+			"-e alloc-live"                                        \
 	}
 
 /* An argument of --filter. */
@@ -149,8 +162,8 @@ struct record_options {
 	uint64_t flush_ns;             /* 0: one file */
 	const char *stats_path;
 	ARRAY(char *) zones_paths; /* of --zones; owned */
-	uint64_t naming_limit_ns;
-	uid_t naming_user;
+	uint64_t symbolize_limit_ns;
+	uid_t symbolize_user;
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* --user-stacks table: never by frame pointer */

@@ -97,7 +97,7 @@ static int check_files(const struct recorder *recorder)
 	struct trace_losses losses = recorder_get_trace_losses(recorder);
 
 	if (losses.lost_renames)
-		log_warning("the trace lacks %" PRIu64 " changes of threads' names",
+		log_warning("the trace lacks %" PRIu64 " name changes of threads",
 			    losses.lost_renames);
 	if (!losses.error)
 		return EXIT_DONE;
@@ -120,7 +120,7 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 
 	/* A recording cannot be repeated: if the zones are damaged, it is written without them. */
 	if (status) {
-		log_warning("the trace is written without the zones");
+		log_warning("the trace is written without zones");
 		timeline_free(timeline);
 		timeline = timeline_new();
 	}

@@ -37,7 +37,7 @@ static void raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_debug("the limit of open files cannot be raised");
+		log_debug("cannot raise the limit of open files");
 }
 
 /*
@@ -93,16 +93,16 @@ void recording_give_up_rights(const struct recording *recording)
 	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	err = confinement_keep_sampling_rights(options->flush_ns && takes_administrator(options));
 	if (err)
-		log_debug("rights cannot be given up: %s", strerror(-err));
+		log_debug("cannot drop privileges: %s", strerror(-err));
 	err = confinement_refuse_all_but_sampling();
 	if (err)
-		log_debug("system calls cannot be refused: %s", strerror(-err));
+		log_debug("cannot restrict system calls: %s", strerror(-err));
 }
 
 void recording_take_messages(void)
 {
 	if (child_messages_begin())
-		log_debug("processes without rights print their messages themselves");
+		log_debug("unprivileged processes print their own messages");
 }
 
 int recording_set_up(struct recording *recording, const struct target *target)
@@ -121,7 +121,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 			   .no_cache = options->no_table_cache,
 			   .runtime_frames = options->runtime_frames,
 			   .cache_folder = cache_folder,
-			   .worker_user = options->naming_user},
+			   .worker_user = options->symbolize_user},
 		.checks_calls = options->checks_calls,
 		.makes_trace = outputs_have_times(recording->outputs),
 		.keeps_timestamps = outputs_have_timestamps(recording->outputs),
@@ -189,7 +189,7 @@ static void compare_clocks(struct recording *recording)
 
 	if (!clock_has_jumped(last, &now))
 		return;
-	log_debug("the clocks have jumped");
+	log_debug("the clocks jumped");
 	added = array_add(&recording->later_clocks);
 	if (added) /* if not, next time */
 		*added = now;

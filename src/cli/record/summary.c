@@ -51,13 +51,14 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 
 	if (event_times_are_empty(times))
 		text_printf(text,
-			    INDENT "%s was never counted, as other events had the counters: record "
-				   "fewer at once\n",
+			    INDENT
+			    "%s was never counted: other events used the counters; record fewer at "
+			    "once\n",
 			    event->name);
 	else if (event_times_have_gaps(times))
 		text_printf(text,
-			    INDENT "%s was counted %.1f%% of the time, as other events had the "
-				   "counters:\n" INDENT "weights are scaled by %.2f\n",
+			    INDENT "%s was counted %.1f%% of the time: other events used the "
+				   "counters;\n" INDENT "weights are scaled by %.2f\n",
 			    event->name, percent(times->running_ns, times->enabled_ns),
 			    (double)times->enabled_ns / (double)times->running_ns);
 }
@@ -84,9 +85,9 @@ static void append_rest(struct text *text, const struct event_counts *event)
 		text_printf(text, "%.3f s", (double)event->rest / 1e9);
 	else
 		table_append_count(text, event->rest, 0);
-	text_append_string(text,
-			   " more came after the last sample and are in no stack: a smaller -c "
-			   "leaves less\n");
+	text_append_string(
+		text,
+		" more followed the last sample and are in no stack; a smaller -c leaves less\n");
 }
 
 /* For memory: freed allocations are no part of the profile. */
@@ -98,7 +99,7 @@ static void append_live(struct text *text, const struct event_counts *event)
 	table_append_count(text, event->live, 0);
 	text_append_string(text, " of them were not freed by the end");
 	if (event->live)
-		text_printf(text, ", the oldest of %.1f s", (double)event->oldest_ns / 1e9);
+		text_printf(text, ", the oldest is %.1f s old", (double)event->oldest_ns / 1e9);
 	text_append_char(text, '\n');
 }
 
@@ -110,7 +111,7 @@ static void append_events(struct text *text, const struct account *account)
 
 		text_append_string(text, i ? INDENT : "  events       ");
 		table_append_count(text, event->samples, 0);
-		text_printf(text, " samples of %s stand for ", event->name);
+		text_printf(text, " samples of %s represent ", event->name);
 		if (is_time)
 			text_printf(text, "%.3f s", (double)event->scaled_weight / 1e9);
 		else
@@ -154,11 +155,11 @@ static void append_stacks(struct text *text, const struct summary *summary,
 	text_append_string(text, "  user stacks  ");
 	append_part(text, whole, sum, "complete");
 	text_append_char(text, '\n');
-	append_reason(text, account->ticks.in_exec, "of these are in an exec, whole in the kernel");
+	append_reason(text, account->ticks.in_exec, "of them inside an exec: kernel part only");
 	append_reason(
 		text, account->ticks.unproven,
-		"of these may lack a caller: a step by frame pointer, and no direct call before\n" INDENT
-		"the return address to confirm it");
+		"of them may lack a caller: a frame-pointer step that no direct call before\n" INDENT
+		"the return address confirms");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		uint64_t count = account->truncated_user_stacks[i];
 
@@ -174,17 +175,17 @@ static const char *explain_runtime_fit(enum runtime_fit fit)
 {
 	switch (fit) {
 	case RUNTIME_FITS_NOT:
-		return "are shown as native code: its calls did not match the native stack";
+		return "shown as native code: interpreter and native stack disagree";
 	case RUNTIME_NO_THREAD:
-		return "are shown as native code: the thread's state was not found";
+		return "shown as native code: no thread state found";
 	case RUNTIME_UNREADABLE:
-		return "are shown as native code: its memory could not be read";
+		return "shown as native code: interpreter memory unreadable";
 	case RUNTIME_EARLY:
-		return "came before the interpreter was known";
+		return "sampled before the interpreter was recognized";
 	case RUNTIME_OUTSIDE:
-		return "ran none of its functions (startup, exit or native thread)";
+		return "ran no interpreted code (startup, exit or native thread)";
 	case RUNTIME_UNKNOWN:
-		return "are shown as native code: nothing is known of this version or build";
+		return "shown as native code: unsupported version or build";
 	case RUNTIME_NONE:
 	case RUNTIME_FITS:
 	case NUM_RUNTIME_FITS:
@@ -206,7 +207,7 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 		text_printf(text, "  %-12s ", name);
 		if (runtime_is_named(counts->runtime)) {
 			table_append_count(text, counts->samples, 0);
-			text_printf(text, " are shown as native code: frames of %s are not known\n",
+			text_printf(text, " shown as native code: frames of %s are not supported\n",
 				    name);
 			continue;
 		}
@@ -217,19 +218,18 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 		text_append_char(text, '\n');
 		for (enum runtime_fit fit = RUNTIME_FITS_NOT; fit < NUM_RUNTIME_FITS; fit++)
 			append_reason(text, counts->fits[fit], explain_runtime_fit(fit));
-		append_reason(
-			text, counts->may_lack_inlined,
-			"may lack inlined functions: the data on the code was not readable or has a gap");
+		append_reason(text, counts->may_lack_inlined,
+			      "may lack inlined functions: code metadata unreadable or incomplete");
 	}
 	append_reason(text, ticks->lost_runtime_codes,
-		      "functions have no name: there were more than are kept");
+		      "functions have no name: the limit of stored functions was reached");
 }
 
 static const char *explain_unnamed(enum unnamed_reason reason)
 {
 	switch (reason) {
 	case UNNAMED_NO_MAPPING:
-		return "outside every known mapping";
+		return "outside all known mappings";
 	case UNNAMED_NO_FILE:
 		return "in files that could not be opened";
 	case UNNAMED_BUILD_ID_DIFFERS:
@@ -237,7 +237,7 @@ static const char *explain_unnamed(enum unnamed_reason reason)
 	case UNNAMED_NO_SYMBOL:
 		return "in code without symbols";
 	case UNNAMED_NOT_REACHED:
-		return "not reached by the naming, which was ended";
+		return "not reached before symbolization was stopped";
 	case UNNAMED_NOT:
 	case NUM_UNNAMED_REASONS:
 		break;
@@ -254,7 +254,7 @@ static void append_unread(struct text *text, const struct unread_debug_info *unr
 		    unread->path);
 	text_append_string(text, unread->is_split ? ".dwo files, which are not read;\n" INDENT
 						    "build without -gsplit-dwarf\n"
-						  : "a file of dwz that is not there\n");
+						  : "a missing dwz file\n");
 }
 
 static void append_frames(struct text *text, const struct summary *summary,
@@ -271,7 +271,7 @@ static void append_frames(struct text *text, const struct summary *summary,
 	/* A few are in every recording: libc and the dynamic linker start with such code. */
 	if (account->sizeless_frames >= sum / 100)
 		append_reason(text, account->sizeless_frames,
-			      "named by symbols without size, whose end is unknown");
+			      "named by symbols without a size: their end is unknown");
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		append_reason(text, account->unnamed_frames[i],
 			      explain_unnamed((enum unnamed_reason)i));
@@ -298,13 +298,13 @@ static void append_lost(struct text *text, const struct account *account)
 		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
 	if (account->ticks.lost[LOSS_RING_SAMPLE])
 		text_append_string(text, INDENT "lower --frequency to lose less\n");
-	append_reason(
-		text, account->ticks.outside,
-		"not recorded: of processes outside this pid namespace, which it does not show");
+	append_reason(text, account->ticks.outside,
+		      "not recorded: processes outside this pid namespace");
 	append_reason(text, account->ticks.unfollowed,
-		      "new threads, beyond the number that is followed, were not sampled");
+		      "new threads were not sampled: too many threads to follow");
 	append_reason(text, account->ticks.lost_side_band,
-		      "process events lost by the kernel: /proc was read again, names may miss");
+		      "process events lost by the kernel: /proc was rescanned, some names "
+		      "may be missing");
 }
 
 static const char *explain_wait(enum wait_kind kind)
@@ -313,9 +313,9 @@ static const char *explain_wait(enum wait_kind kind)
 	case WAIT_BLOCKED:
 		return "blocked until woken";
 	case WAIT_UNINTERRUPTIBLE:
-		return "likewise, and no signal could";
+		return "blocked, uninterruptible";
 	case WAIT_RUN_QUEUE:
-		return "in a run queue after that";
+		return "in a run queue after being woken";
 	case WAIT_PREEMPTED:
 		return "preempted, waiting for a CPU again";
 	case NUM_WAIT_KINDS:
@@ -329,14 +329,14 @@ static void append_unaccounted(struct text *text, const struct off_cpu_counts *c
 {
 	int64_t unaccounted_ns = off_cpu_counts_get_unaccounted_ns(counts);
 	uint64_t size_ns = (uint64_t)(unaccounted_ns < 0 ? -unaccounted_ns : unaccounted_ns);
-	const char *reason = "missing: waits whose begin was not seen";
+	const char *reason = "missing: waits whose start was not seen";
 
 	if (!counts->knows_lives || size_ns <= counts->lived_ns / 100)
 		return;
 	if (unaccounted_ns < 0)
 		reason = "counted twice: the kernel did not report all switches";
 	else if (counts->unnoted)
-		reason = "missing: waits that were not noted";
+		reason = "missing: waits that were not recorded";
 	text_printf(text, INDENT "%.3f s (%.1f%%) of the threads' time is %s\n",
 		    (double)size_ns / 1e9, percent(size_ns, counts->lived_ns), reason);
 }
@@ -348,15 +348,14 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 	if (!counts->is_recorded || !sum)
 		return;
 	text_append_string(text, INDENT);
-	append_part(text, counts->known, sum, "waits with who ended them");
+	append_part(text, counts->known, sum, "waits with a known waker");
 	text_append_char(text, '\n');
-	append_reason(text, counts->lost, "lost: it was seen, but has not come");
-	append_reason(text, counts->lost_ring, "of these, it found the ring full");
-	append_reason(text, counts->lost_nested,
-		      "of these, it was an interrupt that came during another wakeup");
-	append_reason(text, counts->hidden, "of these, it is of another pid namespace");
+	append_reason(text, counts->lost, "waker seen, but its record was lost");
+	append_reason(text, counts->lost_ring, "of these: ring full");
+	append_reason(text, counts->lost_nested, "of these: an interrupt during another wakeup");
+	append_reason(text, counts->hidden, "of these: another pid namespace");
 	append_reason(text, counts->left_out,
-		      "user stacks of wakers left out, as /proc/kallsyms is restricted;\n" INDENT
+		      "user stacks of wakers dropped: /proc/kallsyms is restricted;\n" INDENT
 		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
@@ -364,8 +363,8 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
 {
 	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))
-		text_printf(text, "no thread has waited for a futex%s\n",
-			    counts->below_min_block ? " as long" : "");
+		text_printf(text, "no thread waited for a futex%s\n",
+			    counts->below_min_block ? " that long" : "");
 	else
 		text_printf(text, "%.2f%% of the time%s\n", account_get_coverage(counts),
 			    counts->only_futexes ? " waited for futexes" : "");
@@ -394,11 +393,11 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	append_reason(text, sleepers->num_threads, "threads slept throughout");
 	if (counts->other_waits)
 		text_printf(text,
-			    INDENT "%.3f s left out, in %" PRIu64
+			    INDENT "%.3f s skipped, in %" PRIu64
 				   " waits for anything but a futex\n",
 			    (double)counts->other_waits_ns / 1e9, counts->other_waits);
 	if (counts->below_min_block)
-		text_printf(text, INDENT "%.3f s left out, in %" PRIu64 " waits below %.3g ms\n",
+		text_printf(text, INDENT "%.3f s skipped, in %" PRIu64 " waits below %.3g ms\n",
 			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
 			    (double)counts->min_block_ns / 1e6);
 	if (sum) {
@@ -408,7 +407,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	}
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, counts->lost[loss], loss_explain(loss));
-	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
+	append_reason(text, counts->unnoted, "waits not recorded: too many threads");
 	append_unaccounted(text, counts);
 	append_wakers(text, &counts->wakers);
 }
@@ -422,19 +421,19 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 	text_append_string(text, " switches and ");
 	table_append_count(text, counts->wakeups, 0);
 	text_append_string(text, " wakeups\n");
-	append_reason(text, counts->kworks.kept, "interrupts, softirqs and items of workqueues");
+	append_reason(text, counts->kworks.kept, "interrupts, softirqs and workqueue items");
 	append_reason(text,
 		      counts->kworks.lost_ring + counts->kworks.lost_nested +
 			      counts->kworks.lost_storage,
-		      "of these lost; --stats says why");
-	append_reason(text, counts->lost_ring, "lost: found the ring full");
+		      "of these lost; --stats has the reasons");
+	append_reason(text, counts->lost_ring, "lost: ring full");
 	append_reason(text, counts->lost_nested,
-		      "lost: woken by an interrupt inside another event");
+		      "lost: wakeups by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
-		      "lost: no room in the temporary file; set TMPDIR to another directory");
-	append_reason(
-		text, counts->lost_unseen,
-		"lost: not reported by the kernel; what ran is shown as [unknown] until it is known");
+		      "lost: temporary file full; set TMPDIR to another directory");
+	append_reason(text, counts->lost_unseen,
+		      "lost: not reported by the kernel; the CPU shows [unknown] until its "
+		      "thread is known");
 }
 
 static void append_cost(struct text *text, const struct account *account)
@@ -453,7 +452,7 @@ static void append_cost(struct text *text, const struct account *account)
 		text_printf(text, INDENT "%.2f s of it in BPF programs, while others ran%s;\n",
 			    (double)programs->ns / 1e9,
 			    programs->is_sampled ? " (estimated: some runs are timed)" : "");
-	text_printf(text, INDENT "%.2f s and %" PRIu64 " MB with the naming\n",
+	text_printf(text, INDENT "%.2f s and %" PRIu64 " MB including symbolization\n",
 		    (double)(account->total_cpu_ns + programs->ns) / 1e9,
 		    account->max_rss_bytes >> 20);
 }
@@ -572,7 +571,7 @@ static int append_tops(struct text *text, const struct summary *summary,
 		return -ENOMEM;
 	append_top(text, &table, title.data, false, summary->num_columns);
 	flat_table_sort_by_total(&table);
-	append_top(text, &table, "by total (with what it calls)", true, summary->num_columns);
+	append_top(text, &table, "by total (including callees)", true, summary->num_columns);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static void warn_of_kernel_thread(pid_t id, const char *what)
 	struct target_state state;
 
 	if (!target_read_state(id, &state) && state.is_kernel_thread)
-		log_warning("%s %d (%s) is a kernel thread: it has kernel stacks only", what, id,
+		log_warning("%s %d (%s) is a kernel thread: it has only kernel stacks", what, id,
 			    state.comm);
 }
 
@@ -34,18 +34,18 @@ static const char *explain_state(const struct target_state *state)
 {
 	switch (state->letter) {
 	case 'R':
-		return "it is ready to run now";
+		return "it is runnable now";
 	case 'S':
 	case 'I': /* a kernel thread without work */
-		return "it waits";
+		return "it is waiting";
 	case 'D':
-		return "it waits and cannot be interrupted, for a disk or a lock";
+		return "it is in an uninterruptible wait, for a disk or a lock";
 	case 'T':
-		return "it is stopped, until it gets SIGCONT";
+		return "it is stopped until it gets SIGCONT";
 	case 't':
-		return "a debugger has stopped it";
+		return "it is stopped by a debugger";
 	default:
-		return "it does not run";
+		return "it is not running";
 	}
 }
 
@@ -69,12 +69,11 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 	int err = target_read_state(id, &state);
 
 	if (err == -ESRCH || (!err && state.has_ended)) {
-		log_warning("there are no samples: %s %d ended without running at any tick", what,
-			    id);
+		log_warning("no samples: %s %d ended without running at any tick", what, id);
 		return;
 	}
 	if (err) {
-		log_warning("there are no samples: %s %d ran at no tick of these %.1f s", what, id,
+		log_warning("no samples: %s %d did not run at any tick in %.1f s", what, id,
 			    (double)duration_ns / 1e9);
 		return;
 	}
@@ -82,15 +81,15 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 	append_wait_channel(&why, id, &state);
 	if (why.failed)
 		return;
-	log_warning("there are no samples: %s %d (%s) ran at no tick of these %.1f s: %s", what, id,
+	log_warning("no samples: %s %d (%s) did not run at any tick in %.1f s: %s", what, id,
 		    state.comm, (double)duration_ns / 1e9, why.data);
 }
 
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns)
 {
 	if (!options->pids.length && !options->tids.length) {
-		log_warning("there are no samples: what was to be sampled did not run%s",
-			    options->only_futexes ? ", and has waited for no lock" : "");
+		log_warning("no samples: the target did not run%s",
+			    options->only_futexes ? ", and waited for no lock" : "");
 		return;
 	}
 	for (size_t i = 0; i < options->pids.length && i < MAX_HINTS; i++)

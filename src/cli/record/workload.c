@@ -229,7 +229,7 @@ int workload_user_init(struct workload_user *user, const char *name, struct erro
 
 	*user = (struct workload_user){0};
 	if (!entry)
-		return error_set(error, -ENOENT, "there is no user '%s' (SUDO_USER)", name);
+		return error_set(error, -ENOENT, "no such user: '%s' (SUDO_USER)", name);
 	user->uid = entry->pw_uid;
 	user->gid = entry->pw_gid;
 	err = look_up_groups(entry, user);

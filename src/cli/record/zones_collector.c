@@ -85,7 +85,7 @@ bool zones_collector_is_of(const struct zones_collector *collector, const struct
 static void fail(struct zones_collector *collector, const char *reason)
 {
 	if (!collector->has_failed)
-		log_warning("zones in shared memory cannot be copied: %s", reason);
+		log_warning("cannot copy zones in shared memory: %s", reason);
 	collector->has_failed = true;
 }
 
@@ -97,7 +97,7 @@ static void add_block(struct zones_collector *collector)
 	if (collector->has_failed)
 		return;
 	if (collector->copied_bytes >= MAX_COPY_BYTES) {
-		fail(collector, "there are more than 1 GB");
+		fail(collector, "more than 1 GB");
 		return;
 	}
 	if (collector->copy_fd < 0)

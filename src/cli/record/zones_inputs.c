@@ -238,7 +238,7 @@ static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 	struct zones_input *place = added.path ? array_add(&inputs->opened) : NULL;
 
 	if (copy_fd >= 0 && dup3(copy_fd, fd, O_CLOEXEC) < 0)
-		log_debug("'%s' is read without what was copied of it", path);
+		log_debug("'%s' is read without its copy", path);
 	if (place) {
 		*place = added;
 		return 0;
@@ -309,8 +309,7 @@ static int open_named(struct zones_inputs *inputs, const char *path)
 	if (!err)
 		return add_opened(inputs, path, fd, &status);
 	if (err == -EPERM)
-		log_error("cannot open '%s': it is no regular file, or a link, of another user's",
-			  path);
+		log_error("cannot open '%s': not a regular file, or a link of another user", path);
 	else if (err != -ENOENT)
 		log_error("cannot open '%s': %s", path, strerror(-err));
 	if (fd >= 0)
@@ -340,7 +339,7 @@ static int open_beside(struct zones_inputs *inputs, const struct zones_paths *be
 		err = add_opened(inputs, *path, fd, &status);
 		if (err)
 			return err;
-		log_debug("'%s' belongs to --zones, too", *path);
+		log_debug("'%s' is also an input of --zones", *path);
 	}
 	return 0;
 }
@@ -360,7 +359,7 @@ static int open_path(struct zones_inputs *inputs, const char *path)
 		return err;
 	}
 	if (beside.is_truncated)
-		log_warning("there are more than %d files '%s.PID': the others are left out",
+		log_warning("more than %d files '%s.PID': the others are skipped",
 			    ZONES_INPUTS_MAX_BESIDE, path);
 	err = open_beside(inputs, &beside);
 	if (err)

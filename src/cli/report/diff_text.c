@@ -165,7 +165,7 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 		text_printf(text, "%zu runs: ", side->num_runs);
 	table_append_name(text, side->path, strlen(side->path), TABLE_UNLIMITED_WIDTH);
 	if (side->num_samples && side->num_samples != sum / side->scale) {
-		text_append_string(text, ", taken as ");
+		text_append_string(text, ", equivalent to ");
 		table_append_count(text, side->num_samples, 0);
 		text_append_string(text, " independent samples");
 	}
@@ -179,10 +179,10 @@ static void append_slices(struct text *text, const struct diff_table *table)
 
 	if (!before && !after)
 		return;
-	text_printf(text, "intervals and ~ are by how much shares differ among %zu slices of time",
+	text_printf(text, "intervals and ~ follow from the differences among %zu time slices",
 		    before > after ? before : after);
 	if (!before || !after)
-		text_printf(text, "; %s, without times, is taken to differ likewise",
+		text_printf(text, "; %s has no times and is assumed to differ as much",
 			    before ? "after" : "before");
 	text_append_char(text, '\n');
 }
@@ -194,7 +194,7 @@ static void append_basis(struct text *text, const struct diff_report *report)
 	bool is_second_single = report->after->num_runs < 2;
 
 	if (report->doubt) {
-		text_append_string(text, "nothing can be called changed: ");
+		text_append_string(text, "no change can be proven: ");
 		table_append_name(text, report->doubt, strlen(report->doubt),
 				  TABLE_UNLIMITED_WIDTH);
 		text_append_char(text, '\n');
@@ -204,9 +204,9 @@ static void append_basis(struct text *text, const struct diff_report *report)
 		append_slices(text, report->table);
 		return;
 	}
-	text_append_string(text, "intervals and ~ are by how much shares differ from run to run");
+	text_append_string(text, "intervals and ~ follow from the differences between runs");
 	if (is_first_single || is_second_single)
-		text_printf(text, "; the single run %s is taken to differ likewise",
+		text_printf(text, "; the single run %s is assumed to differ as much",
 			    is_first_single ? "before" : "after");
 	text_append_char(text, '\n');
 }
@@ -219,7 +219,7 @@ static void append_heading(struct text *text, const struct diff_layout *layout)
 	text_append_char(text, '\n');
 	table_append_words(text,
 			   "shares in percent, changes in percentage points with their 95 % "
-			   "interval; ~ could be noise",
+			   "interval; ~ may be noise",
 			   0, layout->num_columns);
 	text_append_string(text, "\n\n");
 	text_printf(text, "%s  %-42s%s%s\n", bold, "self", "total", normal);

@@ -167,10 +167,10 @@ static int write_fragment(struct report_lines *lines, const struct sink *sink)
 	const struct report *report = answer->report;
 	int err;
 
-	append_heading(lines, "the fragment, with all that it calls");
+	append_heading(lines, "the fragment, including its callees");
 	append_node(lines, &answer->callees.nodes[0], 0);
 	text_append_char(&lines->text, '\n');
-	append_list(lines, &answer->callers, "callers", "(none: these stacks begin with it)");
+	append_list(lines, &answer->callers, "callers", "(none: outermost in these stacks)");
 	append_list(lines, &answer->callees, "callees", "(none: its own)");
 	err = report->direction == FRAGMENT_CALLERS
 		      ? write_tree(lines, &answer->callers, "everything that calls it", sink)
@@ -205,7 +205,7 @@ static int write_wakers(struct report_lines *lines, const struct sink *sink)
 	append_node(lines, &wakers->tree.nodes[0], 0);
 	text_append_char(&lines->text, '\n');
 	append_threads(lines, wakers);
-	err = write_tree(lines, &wakers->tree, "what they did, from the inside out", sink);
+	err = write_tree(lines, &wakers->tree, "their stacks, innermost frame first", sink);
 	return err ? err : sink_flush(sink, &lines->text);
 }
 
@@ -237,7 +237,7 @@ static int write_chain(struct report_lines *lines, const struct sink *sink)
 	const struct report *report = lines->answer->report;
 	const struct waker_chain *chain = &lines->answer->chain;
 
-	append_heading(lines, "who ended most of the waits, and theirs");
+	append_heading(lines, "who ended most of the waits, and then most of theirs");
 	for (size_t i = 0; i < chain->num_links; i++) {
 		const struct waker_link *link = &chain->links[i];
 		const char *waiter = i ? frame_tree_get_name_text(report->tree, link->waiter, NULL)

@@ -441,7 +441,7 @@ static int make_reversed_stack(struct async_profiler_reader *reader,
 		if (++reader->num_steps > MAX_REVERSED_STEPS ||
 		    profile_count_stacks(reader->import->profile) > max_stacks)
 			return import_fail_line(reader->import, reader->lines.number,
-						"the reversed stacks are too many and too deep");
+						"too many or too deep reversed stacks");
 		if (!parse_thread(reader, at, &comm, &tid)) {
 			err = add_frame(reader, at, stack);
 			if (err)
@@ -517,8 +517,7 @@ static void decide_direction(struct async_profiler_reader *reader)
 	if (!reader->is_inverted)
 		return;
 	reader->is_reversed = !begins_with_thread_starts(reader);
-	import_warn(reader->import,
-		    "the file does not say whether its stacks are reversed; they are taken as %s",
+	import_warn(reader->import, "unknown whether the stacks are reversed; reading them as %s",
 		    reader->is_reversed ? "reversed" : "drawn upside down only");
 }
 
@@ -558,12 +557,11 @@ static int add_samples(struct async_profiler_reader *reader)
 			return err;
 	}
 	if (reader->is_tree && reader->import->counts.pruned_weight)
-		import_warn(
-			reader->import,
-			"%.2f %% of the weight is in frames that the page leaves out; it counts "
-			"for the callers of these",
-			100.0 * (double)reader->import->counts.pruned_weight /
-				(double)reader->nodes.items[0].width);
+		import_warn(reader->import,
+			    "%.2f %% of the weight is in frames that the page omits; it counts for "
+			    "their callers",
+			    100.0 * (double)reader->import->counts.pruned_weight /
+				    (double)reader->nodes.items[0].width);
 	if (reader->has_deltas)
 		import_warn(reader->import, "ignoring the difference column");
 	return 0;
@@ -617,7 +615,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_async_profiler = {
 	.name = "async-profiler",
 	.extension = "",
-	.summary = "what async-profiler wrote as HTML: flame graphs, call trees, heat maps",
+	.summary = "HTML of async-profiler: flame graphs, call trees, heat maps",
 	.producers = "async-profiler 2.0, 3.0 and 4.5",
 	.detect = detect,
 	.read = read_async_profiler,

@@ -445,7 +445,7 @@ static int read_page(struct async_profiler_heatmap_reader *reader)
 			return err;
 	}
 	if (reader->samples_read != reader->num_samples)
-		import_warn(reader->import, "the page announces %lu samples and holds %lu",
+		import_warn(reader->import, "the page announces %lu samples but holds %lu",
 			    (unsigned long)reader->num_samples,
 			    (unsigned long)reader->samples_read);
 	return 0;

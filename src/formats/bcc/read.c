@@ -145,7 +145,7 @@ static int add_block(struct bcc_reader *reader, uint64_t count)
 	err = profile_add_sample(import->profile, thread, stack, reader->metric, count);
 	if (err == -EOVERFLOW)
 		return import_fail_line(import, reader->lines.number,
-					"the counts of this stack exceed 64 bits in sum");
+					"the sum of the counts of this stack exceeds 64 bits");
 	if (err)
 		return err;
 	import->counts.records++;
@@ -364,7 +364,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_bcc = {
 	.name = "bcc",
 	.extension = "",
-	.summary = "stacks that BCC's profile, offcputime and stackcount print",
+	.summary = "output of BCC's profile, offcputime and stackcount",
 	.detect = detect,
 	.read = read_bcc,
 };

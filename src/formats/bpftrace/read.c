@@ -171,7 +171,7 @@ static int add_entry(struct bpftrace_reader *reader)
 	err = profile_add_sample(import->profile, thread, stack, metric, value);
 	if (err == -EOVERFLOW)
 		return import_fail_line(import, reader->first_line,
-					"the counts of this stack exceed 64 bits in sum");
+					"the sum of the counts of this stack exceeds 64 bits");
 	if (err)
 		return err;
 	import->counts.records++;
@@ -332,7 +332,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_bpftrace = {
 	.name = "bpftrace",
 	.extension = "",
-	.summary = "maps with stacks that bpftrace prints as text",
+	.summary = "text output of bpftrace: maps with stacks",
 	.detect = detect,
 	.read = read_bpftrace,
 };

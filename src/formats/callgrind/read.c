@@ -154,8 +154,7 @@ static int find_events(struct callgrind_reader *reader)
 
 			if (event == MAX_EVENTS)
 				return import_fail_line(reader->import, lines.number,
-							"there are more than %d events",
-							MAX_EVENTS);
+							"more than %d events", MAX_EVENTS);
 			reader->events[event].name = name;
 			reader->graph.num_events += event == reader->graph.num_events;
 		}
@@ -419,9 +418,9 @@ static int read_line(struct callgrind_reader *reader, struct slice line)
 	if (!line.length || line.start[0] == '#')
 		return 0;
 	if (!has_room(reader))
-		return import_fail_line(reader->import, reader->names.line,
-					"there are more functions and calls than a file of this "
-					"size can hold in earnest");
+		return import_fail_line(
+			reader->import, reader->names.line,
+			"more functions and calls than a genuine file of this size can hold");
 	if ((line.start[0] >= '0' && line.start[0] <= '9') || line.start[0] == '+' ||
 	    line.start[0] == '-' || line.start[0] == '*')
 		return read_costs(reader, line);
@@ -496,7 +495,8 @@ static void report_oddities(const struct callgrind_reader *reader)
 
 		if (!has_totals || event->has_negative || event->sum == event->reported)
 			continue;
-		import_warn(reader->import, "the costs add up to %llu %.*s, but the file says %llu",
+		import_warn(reader->import,
+			    "the costs add up to %llu %.*s, but the summary of the file is %llu",
 			    (unsigned long long)event->sum,
 			    (int)(event->name.length < 40 ? event->name.length : 40),
 			    event->name.start, (unsigned long long)event->reported);
@@ -575,7 +575,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_callgrind = {
 	.name = "callgrind",
 	.extension = "",
-	.summary = "profiles of Valgrind's callgrind and cachegrind, and of Xdebug",
+	.summary = "profiles of callgrind, cachegrind and Xdebug",
 	.producers = "Valgrind 3.19",
 	.detect = detect,
 	.read = read_callgrind,

@@ -43,7 +43,7 @@ int callgrind_read_name(struct callgrind_names *names, struct slice text,
 	found = callgrind_name_table_find(&names->table, &name);
 	if (!text.length && found == HASH_INDEX_NONE) {
 		*ret = STRING_EMPTY;
-		return reader_skip_line(names->import, names->line, "a number that has no name");
+		return reader_skip_line(names->import, names->line, "a number without a name");
 	}
 	if (!text.length) {
 		*ret = names->table.items[found].string;

@@ -556,10 +556,10 @@ int callgrind_add_stacks(struct callgrind_graph *graph, const uint32_t *metrics)
 	}
 	if (graph->calls.length)
 		import_warn(graph->import,
-			    "stacks are estimated from what calls one function another; what "
-			    "functions cost themselves is exact");
+			    "stacks are estimated from calls between pairs of functions; self "
+			    "costs are exact");
 	if (builder.has_merged)
 		import_warn(graph->import,
-			    "there are too many stacks: the lightest are below " OTHER_CALLERS);
+			    "too many stacks: the lightest are below " OTHER_CALLERS);
 	return 0;
 }

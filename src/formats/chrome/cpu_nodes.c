@@ -69,7 +69,8 @@ static int read_hit_count(struct chrome_cpu_nodes *nodes, struct json *json, siz
 	nodes->has_hits = true;
 	json_skip(json, token);
 	return is_good ? 0
-		       : reader_skip_byte(nodes->import, offset, "a node whose hits are no number");
+		       : reader_skip_byte(nodes->import, offset,
+					  "a node whose hits are not a number");
 }
 
 /*
@@ -167,7 +168,7 @@ static int index_node(struct chrome_cpu_nodes *nodes, size_t offset)
 	const struct chrome_cpu_node *node = &nodes->nodes.items[id];
 
 	if (find_node(nodes, node->id) != NO_NODE)
-		return reader_skip_byte(nodes->import, offset, "a node whose id another one has");
+		return reader_skip_byte(nodes->import, offset, "a node with a duplicate id");
 	return hash_index_add(&nodes->index, hash_mix(0, node->id), id);
 }
 
@@ -335,10 +336,10 @@ int chrome_cpu_nodes_add_hit(struct chrome_cpu_nodes *nodes, const uint64_t *id,
 				       .order = (uint32_t)(nodes->hits.length - 1)};
 	nodes->has_samples = true;
 	if (!id)
-		return reader_skip_byte(nodes->import, offset, "a sample that is no node's id");
-	if (hit->node == NO_NODE)
 		return reader_skip_byte(nodes->import, offset,
-					"a sample of a node that does not exist");
+					"a sample without a node of that id");
+	if (hit->node == NO_NODE)
+		return reader_skip_byte(nodes->import, offset, "a sample of a missing node");
 	nodes->nodes.items[hit->node].samples++;
 	nodes->import->counts.records++;
 	return 0;
@@ -373,7 +374,8 @@ static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool 
 	is_good = get_delta(deltas, token, &delta);
 	json_skip(deltas, token);
 	if (!is_good)
-		return reader_skip_byte(nodes->import, deltas->offset, "a time that is no number");
+		return reader_skip_byte(nodes->import, deltas->offset,
+					"a time that is not a number");
 	if (__builtin_add_overflow(nodes->passed_us, delta, &nodes->passed_us))
 		nodes->passed_us = delta < 0 ? INT64_MIN : INT64_MAX;
 	return 0;

@@ -199,7 +199,7 @@ static int handle_event(struct chrome_reader *reader)
 	case 'X':
 		if (event->has_bad_dur)
 			return reader_skip_byte(reader->import, event->offset,
-						"a slice whose duration is no number");
+						"a slice whose duration is not a number");
 		return chrome_slices_add(&reader->slices, event, CHROME_WHOLE, false);
 	case 'b':
 	case 'S':
@@ -274,7 +274,7 @@ static int report_broken(struct chrome_reader *reader, const struct json *json, 
 		return 0;
 	if (import->is_strict || !reader->tracks.items.length)
 		return reader_fail_json(import, json, 0);
-	return reader_skip_byte(import, json->offset, "the rest of the events cannot be read");
+	return reader_skip_byte(import, json->offset, "cannot read the rest of the events");
 }
 
 /* After the bracket. *ret_broke: the rest cannot be read. */
@@ -380,8 +380,8 @@ static int read_trace(struct chrome_reader *reader)
 	if (reader->tracks.has_too_many || reader->slices.has_too_many ||
 	    reader->samples.has_too_many)
 		import_warn(reader->import,
-			    "there are more threads or slices than a file of this size can "
-			    "hold in earnest: some are left out");
+			    "more threads or slices than a genuine file of this size can hold: "
+			    "some are skipped");
 	return 0;
 }
 
@@ -436,7 +436,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.extension = "",
-	.summary = "traces of Chrome and others in its JSON: slices, counters, CPU profiles",
+	.summary = "traces in Chrome's JSON: slices, counters, CPU profiles",
 	.producers = "Node.js 20",
 	.detect = detect,
 	.read = read_chrome_trace,

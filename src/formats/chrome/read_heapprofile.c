@@ -156,7 +156,7 @@ static int read_weight(struct chrome_heap_reader *reader, struct json *json, uin
 	json_skip(json, token);
 	return is_good ? 0
 		       : reader_skip_byte(reader->nodes.import, offset,
-					  "a node whose weight is no number");
+					  "a node whose weight is not a number");
 }
 
 static int take_string(struct chrome_heap_reader *reader, struct json *json, uint32_t *ret)
@@ -272,8 +272,7 @@ static int read_members(struct chrome_heap_reader *reader, struct json *json)
 	if (!reader->num_nodes)
 		return import_fail_byte(import, 0, "expected an object with a head");
 	if (!reader->has_own_keys)
-		return import_fail_byte(import, 0,
-					"expected nodes with functions and what they weigh");
+		return import_fail_byte(import, 0, "expected nodes with functions and weights");
 	return 0;
 }
 
@@ -398,8 +397,10 @@ static int read_heapprofile(struct import *import)
 	if (err)
 		return err;
 	if (reader.num_truncated)
-		import_warn(import, "%llu nodes lie deeper than %d levels: they weigh there",
-			    (unsigned long long)reader.num_truncated, MAX_LEVELS);
+		import_warn(
+			import,
+			"%llu nodes are deeper than %d levels: their weight counts at that level",
+			(unsigned long long)reader.num_truncated, MAX_LEVELS);
 	return 0;
 }
 

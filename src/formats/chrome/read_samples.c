@@ -325,7 +325,7 @@ int chrome_samples_read_event(struct chrome_samples *samples, const struct chrom
 	int err;
 
 	if (!sample.has_stack && !event->frame.length)
-		return reader_skip_byte(samples->import, event->offset, "a sample without stack");
+		return reader_skip_byte(samples->import, event->offset, "a sample without a stack");
 	err = chrome_tracks_find(samples->tracks, event, false, &sample.track);
 	if (err || sample.track == HASH_INDEX_NONE)
 		return err;
@@ -428,8 +428,7 @@ static int add_samples(struct chrome_samples *samples, const struct chrome_sampl
 	}
 	samples->import->counts.skipped += num_unknown;
 	if (num_unknown)
-		import_warn(samples->import,
-			    "%llu samples have a stack that is not there, skipping",
+		import_warn(samples->import, "%llu samples refer to missing stacks, skipping",
 			    (unsigned long long)num_unknown);
 	return 0;
 }
@@ -565,10 +564,11 @@ int chrome_samples_finish_instants(struct chrome_samples *samples)
 
 	if (!samples->instants.length) {
 		if (samples->num_instants && !import->is_for_trace)
-			import_warn(import,
-				    "the trace has %llu instants without stacks and nothing "
-				    "that takes time: a trace (-o FILE.pftrace) shows them",
-				    (unsigned long long)samples->num_instants);
+			import_warn(
+				import,
+				"the trace has only %llu instants without stacks, no durations: a "
+				"trace (-o FILE.pftrace) shows them",
+				(unsigned long long)samples->num_instants);
 		return 0;
 	}
 	err = find_metric(samples, "", &metric);
@@ -578,8 +578,8 @@ int chrome_samples_finish_instants(struct chrome_samples *samples)
 		sample->metric = metric;
 	if (!import->is_for_trace)
 		import_warn(import,
-			    "nothing in the trace takes time: %zu instants with stacks are read "
-			    "as samples",
+			    "the trace has no durations: %zu instants with stacks are read as "
+			    "samples",
 			    samples->instants.length);
 	return add_samples(samples, samples->instants.items, samples->instants.length);
 }

@@ -444,10 +444,10 @@ static void report_losses(const struct chrome_finisher *finisher)
 
 	import->counts.skipped += finisher->begun.num_strays + finisher->open.num_too_deep;
 	if (finisher->num_lost_flows)
-		import_warn(import, "%llu flow events are in no slice, skipping",
+		import_warn(import, "%llu flow events are outside all slices, skipping",
 			    (unsigned long long)finisher->num_lost_flows);
 	if (finisher->begun.num_strays)
-		import_warn(import, "%llu ends of slices that did not begin, skipping",
+		import_warn(import, "%llu ends of slices without a start, skipping",
 			    (unsigned long long)finisher->begun.num_strays);
 	if (finisher->begun.num_unterminated)
 		import_warn(import, "%llu unterminated slices, ended with their track",
@@ -456,8 +456,7 @@ static void report_losses(const struct chrome_finisher *finisher)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",
 			    (unsigned long long)finisher->open.num_too_deep, MAX_DEPTH);
 	if (finisher->open.num_truncated)
-		import_warn(import,
-			    "%llu slices outlast the one that they are in: they are truncated",
+		import_warn(import, "%llu slices outlast the slice around them: they are truncated",
 			    (unsigned long long)finisher->open.num_truncated);
 }
 

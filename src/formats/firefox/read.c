@@ -123,7 +123,7 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 	} else if (!json_cell_get_u64(stack_cell, &index) || index >= code->stacks.length ||
 		   code->stacks.items[index] == FIREFOX_NONE) {
 		return reader_skip_byte(reader->import, stack_cell->offset,
-					"a sample of a stack that does not exist");
+					"a sample of a missing stack");
 	} else {
 		sample.stack = code->stacks.items[index];
 	}

@@ -595,7 +595,7 @@ static int read_stacks(struct firefox_code *code, size_t position)
 			err = profile_add_stack(code->import->profile, parent, location, stack);
 		else
 			err = reader_skip_byte(code->import, table.cells[0].offset,
-					       "a stack whose frame or caller does not exist");
+					       "a stack whose frame or caller is missing");
 		if (err)
 			return err;
 	}

@@ -392,7 +392,7 @@ static int firefox_write(const struct profile *profile, const struct format_opts
 const struct format format_firefox = {
 	.name = "firefox",
 	.extension = ".firefox.json",
-	.summary = "for profiler.firefox.com; all threads and metrics",
+	.summary = "profiles for profiler.firefox.com: all threads and metrics",
 	.has_all_metrics = true,
 	.has_threads = true,
 	.has_lines = true,

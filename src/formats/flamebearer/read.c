@@ -307,14 +307,14 @@ static int add_bar(struct flamebearer_reader *reader, size_t row, const uint64_t
 		if (__builtin_add_overflow(*end, numbers[3 * side + 1], end))
 			return fail_bar(reader, row, "its places exceed 64 bits");
 	if (name >= reader->locations.length)
-		return fail_bar(reader, row, "a bar has no name");
+		return fail_bar(reader, row, "a bar without a name");
 	/* Without a width there is nothing in it, and no place to tell the caller by. */
 	if (*end == start)
 		return 0;
 	bar.start = start;
 	bar.end = *end;
 	if (row && !find_caller(&reader->above, start, *end, next, &bar.stack))
-		return fail_bar(reader, row, "a bar has no caller in the row above");
+		return fail_bar(reader, row, "a bar without a caller in the row above");
 	/* The first row is the sum, which is not a function. */
 	if (row) {
 		err = profile_add_stack(reader->import->profile, bar.stack,
@@ -402,7 +402,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_flamebearer = {
 	.name = "flamebearer",
 	.extension = "",
-	.summary = "flame graphs of Pyroscope in its JSON, also comparisons",
+	.summary = "Pyroscope's JSON: flame graphs and comparisons",
 	.detect = detect,
 	.read = flamebearer_read,
 };

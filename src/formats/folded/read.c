@@ -281,8 +281,9 @@ static int add_samples(struct folded_reader *reader, const struct folded_line *l
 			      : add(reader->import->profile, reader->thread, stack,
 				    reader->metrics[i], line->counts[i]);
 		if (err == -EOVERFLOW)
-			return import_fail_line(reader->import, reader->line,
-						"the counts of this stack exceed 64 bits in sum");
+			return import_fail_line(
+				reader->import, reader->line,
+				"the sum of the counts of this stack exceeds 64 bits");
 		if (err)
 			return err;
 	}

@@ -158,8 +158,9 @@ static int add_values(struct text_reader *reader, uint32_t stack)
 					     reader->metrics[i], reader->values[i]);
 
 		if (err == -EOVERFLOW)
-			return import_fail_line(import, reader->line,
-						"the values of this stack exceed 64 bits in sum");
+			return import_fail_line(
+				import, reader->line,
+				"the sum of the values of this stack exceeds 64 bits");
 		if (err)
 			return err;
 	}
@@ -551,7 +552,8 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_gperftools = {
 	.name = "gperftools",
 	.extension = "",
-	.summary = "profiles of gperftools and jemalloc, and of Go as text: what pprof read before",
+	.summary = "profiles of gperftools, jemalloc and Go in the formats of pprof "
+		   "before .pb.gz",
 	.detect = detect,
 	.read = read_gperftools,
 };

@@ -140,7 +140,7 @@ static int read_samples(struct gperftools_reader *reader, struct cpu_words words
 
 		if (words.failed || depth > (words.size - words.offset) / words.width) {
 			*ret_end = words.size;
-			import_warn(import, "at byte %zu: the profile was cut off", offset);
+			import_warn(import, "at byte %zu: the profile is truncated", offset);
 			return 0;
 		}
 		if (depth > GPERFTOOLS_MAX_FRAMES)

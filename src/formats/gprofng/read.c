@@ -188,7 +188,7 @@ static bool is_whole(const struct gprofng_reader *reader, const struct gprofng_p
 static int skip_packet(struct gprofng_reader *reader, const struct gprofng_file *file,
 		       const struct gprofng_record *record)
 {
-	const char *fault = "a packet is shorter than log.xml says";
+	const char *fault = "a packet is shorter than log.xml declares";
 
 	if (reader->import->is_strict)
 		return import_fail_member(reader->import, file->path, record->offset, "%s", fault);
@@ -234,7 +234,7 @@ static int find_layouts(struct gprofng_reader *reader, uint32_t file, struct lay
 	if ((ret->items[GPROFNG_CLOCK] || ret->items[GPROFNG_OLD_CLOCK]) &&
 	    !reader->log.files.items[file].ticks_us)
 		return import_fail_member(reader->import, reader->metrics.path, 0,
-					  "the log does not say how long a tick of the clock is");
+					  "the log does not give the length of a clock tick");
 	return 0;
 }
 
@@ -447,8 +447,7 @@ static int forgive(struct import *import, int err)
 	if (err != -EBADMSG || import->is_strict)
 		return err;
 	import->counts.skipped++;
-	import_warn(import, "%s; the rest of the experiment is left out",
-		    import_get_reason(import));
+	import_warn(import, "%s; the rest of the experiment is skipped", import_get_reason(import));
 	return 0;
 }
 
@@ -532,7 +531,7 @@ static bool detect_members(const char *const *members, size_t num_members)
 const struct format format_gprofng = {
 	.name = "er",
 	.extension = ".er",
-	.summary = "experiments of gprofng and Oracle Studio: a directory, or a tar of it",
+	.summary = "experiments of gprofng and Oracle Studio: directory or tar",
 	.producers = "gprofng 2.40 and 2.44",
 	.detect = detect,
 	.detect_members = detect_members,

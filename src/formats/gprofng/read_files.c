@@ -40,8 +40,8 @@ static int list_tar(struct gprofng_files *files)
 		return import_fail_byte(import, files->tar.fault_offset, "%s", files->tar.fault);
 	if (files->tar.fault) {
 		import->counts.skipped++;
-		import_warn(import, "at byte %zu: %s; what follows is left out",
-			    files->tar.fault_offset, files->tar.fault);
+		import_warn(import, "at byte %zu: %s; the rest is skipped", files->tar.fault_offset,
+			    files->tar.fault);
 	}
 	array_for_each (&files->tar.files, tar_file) {
 		struct gprofng_file *added = array_add(&files->items);
@@ -127,7 +127,7 @@ int gprofng_files_open(struct gprofng_files *files, const char *folder, size_t f
 		if (err == -ENOMEM)
 			return err;
 		if (err) {
-			import_warn(import, "%s: cannot be read: %s, skipping", file->path,
+			import_warn(import, "%s: cannot read it: %s, skipping", file->path,
 				    strerror(-err));
 			return -ENOENT;
 		}

@@ -33,7 +33,7 @@ static void skip_block(struct gprofng_packets *packets)
 
 static int report_damage(struct gprofng_packets *packets)
 {
-	const char *fault = "the size of a packet makes no sense";
+	const char *fault = "impossible size of a packet";
 
 	if (packets->import->is_strict)
 		return import_fail_member(packets->import, packets->file->path, packets->offset,

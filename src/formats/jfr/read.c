@@ -384,7 +384,7 @@ static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_
 	size = jfr_read_integer(ret, 4);
 	*ret_type = jfr_read_integer(ret, 8);
 	if (ret->failed || size < ret->offset - offset || size > ret->size - offset)
-		return fail_in_chunk(reader, offset, "the size of an event makes no sense");
+		return fail_in_chunk(reader, offset, "impossible size of an event");
 	ret->size = offset + size;
 	return 0;
 }
@@ -564,7 +564,7 @@ static int forgive(struct jfr_reader *reader, int err)
 	if (err != -EBADMSG || import->is_strict)
 		return err;
 	import->counts.skipped++;
-	import_warn(import, "%s; the rest of the chunk is left out", import_get_reason(import));
+	import_warn(import, "%s; the rest of the chunk is skipped", import_get_reason(import));
 	return 0;
 }
 
@@ -615,16 +615,14 @@ static void report_losses(struct jfr_reader *reader)
 		if (reader->totals.items[i].is_exceeded && !num_exceeded++)
 			first = i;
 	if (num_exceeded == 1)
-		import_warn(import, "the sum of %s is beyond 2^63 - 1, and stays there",
+		import_warn(import, "the sum of %s exceeds 2^63 - 1 and is capped",
 			    format_get_metric_name(import->profile, first));
 	else if (num_exceeded)
 		import_warn(import,
-			    "the sums of %s and of %u other metrics are beyond 2^63 - 1, and stay "
-			    "there",
+			    "the sums of %s and %u other metrics exceed 2^63 - 1 and are capped",
 			    format_get_metric_name(import->profile, first), num_exceeded - 1);
 	if (import->counts.without_stack)
-		import_warn(import,
-			    "events left out, as they were recorded without their stack: %llu",
+		import_warn(import, "%llu events recorded without a stack, skipping",
 			    (unsigned long long)import->counts.without_stack);
 }
 

@@ -76,7 +76,7 @@ static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
 	int err;
 
 	if (input->failed || class == HASH_INDEX_NONE)
-		return jfr_fail(&chunk->fault, start, "a pool of constants has no known class");
+		return jfr_fail(&chunk->fault, start, "a pool of constants of an unknown class");
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t key = jfr_read_long(input);
 		size_t offset = input->offset;
@@ -170,16 +170,16 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 		return -ENODATA;
 	if (major != 2)
 		return jfr_fail(&chunk->fault, 4,
-				major < 2 ? "recordings of Java 8 and older are not read"
-					  : "recordings of this version are not known");
+				major < 2 ? "recordings of Java 8 and older are not supported"
+					  : "unsupported version of the recording");
 	if (!chunk_size || !checkpoint || !metadata || chunk_size > size)
 		return -ENODATA;
 	if (chunk_size < JFR_HEADER_BYTES || chunk_size > UINT32_MAX)
-		return jfr_fail(&chunk->fault, 8, "the size of the chunk makes no sense");
+		return jfr_fail(&chunk->fault, 8, "impossible size of the chunk");
 	if (checkpoint < JFR_HEADER_BYTES || checkpoint >= chunk_size)
-		return jfr_fail(&chunk->fault, 16, "the checkpoint is not in the chunk");
+		return jfr_fail(&chunk->fault, 16, "the checkpoint is outside the chunk");
 	if (metadata < JFR_HEADER_BYTES || metadata >= chunk_size)
-		return jfr_fail(&chunk->fault, 24, "the metadata is not in the chunk");
+		return jfr_fail(&chunk->fault, 24, "the metadata is outside the chunk");
 	chunk->input.size = chunk_size;
 	chunk->checkpoint_offset = checkpoint;
 	chunk->metadata_offset = metadata;

@@ -349,7 +349,7 @@ static int read_chunk(struct perf_data_reader *reader, uint64_t position, struct
 		return err;
 	if (reader->leftover.size > UINT16_MAX)
 		return end_at(reader, position,
-			      "compressed data that holds no records: what follows is lost");
+			      "compressed data without records: the rest is lost");
 	return 0;
 }
 
@@ -384,13 +384,13 @@ static int decompress(struct perf_data_reader *reader, const struct perf_record 
 	reader->decompressed_bytes += chunk->size;
 	if (err == -EFBIG || (err == 0 && reader->decompressed_bytes > limit))
 		return end_at(reader, record->position,
-			      "compressed data that expands to too much: what follows is lost");
+			      "compressed data expands too much: the rest is lost");
 	if (err == -EBADMSG)
 		return end_at(reader, record->position,
-			      "damaged compressed data: what follows is lost");
+			      "damaged compressed data: the rest is lost");
 	if (err == -ENOTSUP)
 		return fail_at(reader, record->position,
-			       "the records are compressed, which only the command line can read");
+			       "the records are compressed: only the command line can read them");
 	if (err)
 		return err;
 	return read_chunk(reader, record->position, chunk);
@@ -411,7 +411,7 @@ static int take_next(struct perf_data_reader *reader, struct perf_data_stream *s
 		stream->is_over = true;
 		return reader_skip_byte(
 			reader->import, start,
-			"a thread's record is truncated or malformed: what follows is lost");
+			"the record of a thread is truncated or malformed: the rest is lost");
 	}
 	perf_record_skip_data(&stream->next, &stream->bytes);
 	attr = perf_attrs_find_record(&reader->meta.attrs, &stream->next);
@@ -493,9 +493,8 @@ static int read_area(struct perf_data_reader *reader, struct perf_section area, 
 		return err;
 	err = read_records(reader, &bytes, area.offset, NULL);
 	if (err == -ENODATA)
-		err = reader_skip_byte(
-			import, area.offset + bytes.offset,
-			"the record is truncated or malformed: what follows is lost");
+		err = reader_skip_byte(import, area.offset + bytes.offset,
+				       "the record is truncated or malformed: the rest is lost");
 	else if (err == 0 && (is_truncated || bytes.failed))
 		err = reader_skip_byte(import, import->size, "the file is truncated");
 	if (err)
@@ -635,7 +634,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_perf_data = {
 	.name = "perf-data",
 	.extension = "",
-	.summary = "what 'perf record' writes: perf.data, with addresses",
+	.summary = "perf.data of 'perf record', with addresses",
 	.producers = "perf 6.1",
 	.detect = detect,
 	.detect_members = detect_members,

@@ -228,8 +228,8 @@ static int inherit(struct perf_tasks *tasks, uint32_t child, uint32_t parent)
 		return 0;
 	if (tasks->num_mappings + count > tasks->max_mappings) {
 		if (!tasks->has_emitted_mappings)
-			import_warn(tasks->import, "more mappings than fit into memory: code of "
-						   "some processes stays unknown");
+			import_warn(tasks->import,
+				    "too many mappings: code of some processes remains unknown");
 		tasks->has_emitted_mappings = true;
 		return 0;
 	}

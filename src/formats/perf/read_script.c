@@ -878,7 +878,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_perf_script = {
 	.name = "perf-script",
 	.extension = "",
-	.summary = "the text of 'perf script'",
+	.summary = "text output of 'perf script'",
 	.producers = "perf 3.2, 3.13, 4.13 and 6.1",
 	.detect = detect,
 	.read = read_perf_script,

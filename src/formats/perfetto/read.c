@@ -405,8 +405,8 @@ static int read_compressed(struct rounds *rounds, struct bytes compressed, bool 
 	if (err == -ENOTSUP)
 		return import_fail_byte(
 			reader->trace.import, reader->trace.offset,
-			"its packets are compressed by zstd: decompress them first, by stackwide "
-			"convert FILE -o NEW.pftrace, or use the command line, which can read it");
+			"its packets are compressed by zstd: decompress it with 'stackwide "
+			"convert FILE -o NEW.pftrace', or use the command line");
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
 		return 0; /* reported in the other round */
 	if (err == -EBADMSG)
@@ -519,8 +519,7 @@ static void report_unread(struct perfetto_reader *reader)
 	append_unread(&list, reader->trace.import->counts.unknown_events,
 		      "events that are neither slices nor counters");
 	if (list.length && !list.failed)
-		import_warn(reader->trace.import, "not read, and left out of what is written: %s",
-			    list.data);
+		import_warn(reader->trace.import, "skipped: %s", list.data);
 }
 
 /* Warn about skipped data, with the reasons. */
@@ -529,17 +528,16 @@ static void report_losses(struct perfetto_reader *reader)
 	struct import *import = reader->trace.import;
 
 	if (reader->num_stateless)
-		import_warn(import,
-			    "%llu packets refer to what was lost before they came, skipping",
+		import_warn(import, "%llu packets refer to data lost before them, skipping",
 			    (unsigned long long)reader->num_stateless);
 	if (reader->samples.num_stackless)
-		import_warn(import, "%llu samples refer to stacks that the trace does not have",
+		import_warn(import, "%llu samples refer to missing stacks",
 			    (unsigned long long)reader->samples.num_stackless);
 	if (reader->slices.num_skipped)
-		import_warn(import, "%llu events do not fit to others, skipping",
+		import_warn(import, "%llu events do not match others, skipping",
 			    (unsigned long long)reader->slices.num_skipped);
 	if (reader->slices.num_stacks)
-		import_warn(import, "%llu call stacks of slices, which are no samples, skipping",
+		import_warn(import, "%llu call stacks of slices, not samples, skipping",
 			    (unsigned long long)reader->slices.num_stacks);
 	if (import->is_for_trace)
 		report_unread(reader);
@@ -691,7 +689,7 @@ enum detection perfetto_detect(const uint8_t *data, size_t size)
 const struct format format_pftrace = {
 	.name = "pftrace",
 	.extension = ".pftrace",
-	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
+	.summary = "trace for Perfetto: events over time, by thread and stack",
 	.has_times = true,
 	.has_all_metrics = true,
 	.has_threads = true,

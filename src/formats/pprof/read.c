@@ -108,7 +108,7 @@ static void warn_of_others(struct samples *samples)
 {
 	if (samples->num_others)
 		import_warn(samples->reader->import,
-			    "%llu labels of samples (%s) are left out: only those of threads and "
+			    "%llu labels of samples (%s) are skipped: only those of threads and "
 			    "processes are read",
 			    (unsigned long long)samples->num_others,
 			    samples->others.failed || !samples->others.data ? ""
@@ -392,8 +392,8 @@ static int read_samples(struct samples *samples)
 	warn_of_others(samples);
 	if (samples->reader->pruning.num_frames)
 		import_warn(import,
-			    "left out %llu frames of %llu samples that the file's drop_frames "
-			    "matches; --all-frames keeps them",
+			    "dropped %llu frames of %llu samples that match the file's "
+			    "drop_frames; --all-frames keeps them",
 			    (unsigned long long)samples->reader->pruning.num_frames,
 			    (unsigned long long)samples->reader->pruning.num_samples);
 	return signed_sums_apply(&samples->signed_sums, import);
@@ -528,7 +528,7 @@ const struct format format_pprof = {
 	.name = "pprof",
 	.extension = ".pb.gz",
 	.is_compressed = true,
-	.summary = "pprof's profile: compressed, with addresses, lines, threads",
+	.summary = "profile of pprof, compressed: addresses, lines, threads",
 	.producers = "Go 1.19",
 	.has_all_metrics = true,
 	.has_threads = true,

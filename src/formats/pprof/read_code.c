@@ -126,7 +126,7 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 
 	*ret = (struct pprof_source_mapping){0};
 	if (!pprof_table_find(&reader->index.mappings, id, &place))
-		return import_fail_byte(reader->import, offset, "there is no mapping %llu",
+		return import_fail_byte(reader->import, offset, "no mapping %llu",
 					(unsigned long long)id);
 	offset = reader->index.mappings.offsets[place];
 	message = pprof_index_get_field(&reader->index, offset).body;
@@ -249,7 +249,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	if (!function)
 		return profile_add_frame_name(reader->import->profile, "", 0, &frame->name);
 	if (!pprof_table_find(&reader->index.functions, function, &place))
-		return import_fail_byte(reader->import, code->offset, "there is no function %llu",
+		return import_fail_byte(reader->import, code->offset, "no function %llu",
 					(unsigned long long)function);
 	names = &reader->names[place];
 	if (!names->is_known) {
@@ -484,7 +484,7 @@ int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t o
 	int err;
 
 	if (!pprof_table_find(&reader->index.locations, id, &place))
-		return import_fail_byte(reader->import, offset, "there is no location %llu",
+		return import_fail_byte(reader->import, offset, "no location %llu",
 					(unsigned long long)id);
 	if (!reader->location_ids[place]) {
 		err = read_location(reader, place, ret);

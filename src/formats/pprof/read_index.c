@@ -26,7 +26,7 @@ int pprof_index_get_string(const struct pprof_index *index, uint64_t number, con
 {
 	/* Number 0 is the empty string also in files that have no strings at all. */
 	if (number >= index->num_strings && number)
-		return import_fail_byte(index->import, offset, "there is no string %llu for %s",
+		return import_fail_byte(index->import, offset, "no string %llu for %s",
 					(unsigned long long)number, what);
 	if (number)
 		*ret = pprof_index_get_field(index, index->string_offsets[number]).body;

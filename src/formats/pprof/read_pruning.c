@@ -30,7 +30,7 @@ static int compile(struct bytes pattern, struct filter **ret, struct error *erro
 	const char *flag = "";
 
 	if (memchr(pattern.data, '\0', pattern.size))
-		return error_set(error, -EINVAL, "the regular expression holds a NUL");
+		return error_set(error, -EINVAL, "the regular expression contains a NUL");
 	if (pattern.size >= strlen(ignore_case) &&
 	    !memcmp(pattern.data, ignore_case, strlen(ignore_case))) {
 		flag = ignore_case; /* must be at the start */

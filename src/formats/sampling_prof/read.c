@@ -237,7 +237,7 @@ static int read_tables(struct sampling_prof_reader *reader)
 		return err;
 	if (!has_counts(reader))
 		err = import_fail_line(reader->import, reader->lines.number,
-				       "no element has a self and a total");
+				       "no element has both self and total");
 	return err;
 }
 
@@ -327,9 +327,9 @@ static int add_stacks(struct sampling_prof_reader *reader)
 			return err;
 		import_warn(
 			reader->import,
-			is_done ? "the file has no stacks, and its calls fit several: counts and "
-				  "calls are exact, whole stacks may not be"
-				: "the file has no stacks, and its calls fit several: self "
+			is_done ? "the file has no stacks: they are reconstructed from counts and calls, "
+				  "which are exact; stacks may not be"
+				: "the file has no stacks: they are reconstructed from calls; self "
 				  "counts are exact, totals and callers may not be");
 	}
 	return is_done ? 0 : sampling_prof_add_tree(reader);

@@ -371,7 +371,7 @@ static int sampling_prof_write(const struct profile *profile, const struct forma
 const struct format format_sampling_prof = {
 	.name = "sampling-prof",
 	.extension = ".sprof",
-	.summary = "SamplingProf's tables of self and total counts and of calls",
+	.summary = "tables of SamplingProf: self and total counts, calls",
 	.write = sampling_prof_write,
 	.detect = sampling_prof_detect,
 	.read = sampling_prof_read,

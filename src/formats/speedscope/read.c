@@ -261,7 +261,7 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 		return reader_fail_json(reader->import, weights, reader->parts.weights);
 	if (!is_good)
 		return reader_skip_byte(reader->import, offset,
-					"a sample with a frame that is not in the table");
+					"a sample with a frame missing in the table");
 	if (weights && (!json_is_number(weights, token) ||
 			!get_weight(reader, weights, &is_negative, &sample.amount)))
 		return reader_skip_byte(reader->import, offset, "a sample without a weight");
@@ -377,7 +377,7 @@ static int apply_event(struct speedscope_reader *reader, size_t offset,
 					"an event that is earlier than the one before");
 	if (event->closes && !is_innermost)
 		return reader_skip_byte(reader->import, offset,
-					"the end of a frame that is not innermost");
+					"the end of a frame that is not the innermost one");
 	err = pass_time(reader, offset, now, event->time);
 	if (err)
 		return err;

@@ -319,7 +319,7 @@ static int speedscope_write(const struct profile *profile, const struct format_o
 const struct format format_speedscope = {
 	.name = "speedscope",
 	.extension = ".speedscope.json",
-	.summary = "for the viewer speedscope; all threads and metrics",
+	.summary = "profiles for speedscope: all threads and metrics",
 	.producers = "speedscope 0.6",
 	.has_all_metrics = true,
 	.has_threads = true,

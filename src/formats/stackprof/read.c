@@ -266,9 +266,9 @@ static int read_raw(struct stackprof_reader *reader, struct json *json)
 
 static int add_functions(struct stackprof_reader *reader)
 {
-	import_warn(
-		reader->import,
-		"has no stacks, as it was recorded without raw: true; each function is a stack of its own");
+	import_warn(reader->import,
+		    "has no stacks (recorded without raw: true); each function becomes a "
+		    "stack of its own");
 	array_for_each (&reader->frames, frame) {
 		uint32_t stack;
 		int err;
@@ -375,7 +375,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_stackprof = {
 	.name = "stackprof",
 	.extension = "",
-	.summary = "what stackprof dumps of Ruby, and its JSON",
+	.summary = "dumps of stackprof (Ruby), and its JSON",
 	.producers = "stackprof 0.2.21",
 	.detect = detect,
 	.read = read_stackprof,

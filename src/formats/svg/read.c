@@ -229,7 +229,7 @@ static void report_pruned(struct import *import, const struct svg_drawing *drawi
 	if (drawing->pruned)
 		import_warn(import,
 			    "at least %.2f %% of the weight was in frames too narrow to be drawn; "
-			    "it counts for the callers of these",
+			    "it counts for their callers",
 			    100.0 * (double)drawing->pruned / (double)drawing->total);
 }
 

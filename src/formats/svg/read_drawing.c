@@ -150,7 +150,7 @@ static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 			text_append(&drawing->unit, reader->title.unit, reader->title.unit_length);
 	}
 	if (drawing->boxes.length == SVG_NO_FRAME)
-		return import_fail_byte(reader->import, tag->offset, "there are too many frames");
+		return import_fail_byte(reader->import, tag->offset, "too many frames");
 	added = array_add(&drawing->boxes);
 	if (!added)
 		return -ENOMEM;
@@ -242,8 +242,9 @@ int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 	if (!is_svg)
 		return import_fail_byte(import, 0, "expected an SVG picture");
 	if (!drawing->boxes.length)
-		return import_fail_byte(import, drawing->start,
-					"this SVG picture is not a flame graph that is known here: "
-					"nothing in it says 'NAME (COUNT samples, PERCENT%%)'");
+		return import_fail_byte(
+			import, drawing->start,
+			"this SVG is not a known kind of flame graph: no title 'NAME (COUNT "
+			"samples, PERCENT%%)'");
 	return 0;
 }

@@ -328,7 +328,7 @@ static void append_controls(struct painter *painter)
 		append_text(painter, "subtitle", "", width / 2, FONT_SIZE * 4,
 			    painter->opts.subtitle);
 	if (!painter->layout.total) {
-		append_text(painter, "details", "", PAD_SIDE, bottom, "There are no samples.");
+		append_text(painter, "details", "", PAD_SIDE, bottom, "No samples.");
 		return;
 	}
 	append_text(painter, "details", "", PAD_SIDE, bottom, " ");
@@ -509,7 +509,7 @@ static int svg_write(const struct profile *profile, const struct format_opts *op
 const struct format format_svg = {
 	.name = "svg",
 	.extension = ".svg",
-	.summary = "a flame graph for the browser, with the whole profile in it",
+	.summary = "flame graph for the browser, with the whole profile",
 	.producers = "flamegraph.pl, async-profiler 1.2",
 	.has_all_metrics = true,
 	.has_threads = true,

@@ -162,6 +162,6 @@ static int write_text(const struct profile *profile, const struct format_opts *o
 const struct format format_text = {
 	.name = "text",
 	.extension = ".txt",
-	.summary = "a flat table: self, total, function, module",
+	.summary = "flat table: self, total, function, module",
 	.write = write_text,
 };

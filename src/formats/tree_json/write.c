@@ -186,7 +186,7 @@ static int tree_json_write(const struct profile *profile, const struct format_op
 const struct format format_json = {
 	.name = "json",
 	.extension = ".json",
-	.summary = "the flame graph as a tree, as d3-flame-graph reads it",
+	.summary = "flame graph as a tree, for d3-flame-graph",
 	.producers = "d3-flame-graph's examples",
 	.write = tree_json_write,
 	.detect = tree_json_detect,

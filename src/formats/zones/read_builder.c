@@ -222,7 +222,7 @@ int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin, uint6
 		return err;
 	if (begin >= end)
 		return error_set(&builder->problem, -EBADMSG,
-				 "the stack begins at %" PRIu64 ", not before its end, %" PRIu64,
+				 "the stack starts at %" PRIu64 ", not before its end, %" PRIu64,
 				 begin, end);
 	err = intern(builder, name, &string);
 	if (err)
@@ -360,8 +360,8 @@ static int check_time(struct zones_builder *builder, uint64_t time_ns)
 {
 	if (time_ns <= INT64_MAX)
 		return 0;
-	return error_set(&builder->problem, -EBADMSG,
-			 "the time %" PRIu64 " is beyond 2^63 - 1, the last one there is", time_ns);
+	return error_set(&builder->problem, -EBADMSG, "the time %" PRIu64 " exceeds 2^63 - 1",
+			 time_ns);
 }
 
 static void note_time(struct zones_builder *builder, uint64_t time_ns)

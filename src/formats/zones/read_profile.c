@@ -200,10 +200,10 @@ int zones_profile_add(struct import *import, const struct timeline *timeline, ui
 	for (uint32_t id = first_zone; id < count; id++) {
 		err = add_sample(&conversion, id);
 		if (err == -EOVERFLOW)
-			return error_set(&import->error, err,
-					 "%.200s: the times of the zones add up to more than 64 "
-					 "bits hold",
-					 import->name);
+			return error_set(
+				&import->error, err,
+				"%.200s: the sum of the times of the zones exceeds 64 bits",
+				import->name);
 		if (err)
 			return err;
 	}

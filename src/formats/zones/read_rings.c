@@ -427,10 +427,10 @@ static void warn_of_losses(const struct zones_rings *rings)
 	if (rings->num_lost)
 		import_warn(import,
 			    "%" PRIu64 " zones were overwritten before they were read: a ring "
-			    "holds what its thread reported last",
+			    "keeps the last ones of its thread",
 			    rings->num_lost);
 	if (torn.lost_ends || torn.lost_begins)
-		import_warn(import, "%" PRIu64 " zones lack their end, and %" PRIu64 " their begin",
+		import_warn(import, "%" PRIu64 " zones lack their end, and %" PRIu64 " their start",
 			    torn.lost_ends, torn.lost_begins);
 	if (rings->num_dropped)
 		import_warn(import,

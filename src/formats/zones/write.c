@@ -459,7 +459,7 @@ static int write_zones(const struct profile *profile _unused_, const struct form
 const struct format format_zones = {
 	.name = "zones",
 	.extension = ".zones",
-	.summary = "what programs say they did when: stacks, zones, counters",
+	.summary = "zones that programs report, with stacks and counters",
 	.has_times_alone = true,
 	.write = write_zones,
 	.detect = zones_detect,

@@ -121,7 +121,7 @@ static int finish(struct core *core, int err)
 	if (err == -ENOMEM && !core->error.message[0])
 		error_set(&core->error, err, "out of memory");
 	if (err == -EOVERFLOW && !core->error.message[0])
-		error_set(&core->error, err, "the weights together are beyond 64 bits");
+		error_set(&core->error, err, "the sum of the weights exceeds 64 bits");
 	if (err)
 		return err;
 	core->bytes = core->answer.data;
@@ -391,8 +391,7 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 	int err;
 
 	if (!format || !format->write)
-		return finish(core,
-			      error_set(&core->error, -EINVAL, "'%s' cannot be written", name));
+		return finish(core, error_set(&core->error, -EINVAL, "cannot write '%s'", name));
 	/*
 	 * A view is a profile of its own: with one metric, or in a comparison with two, under the
 	 * names of comparisons.

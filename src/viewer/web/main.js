@@ -227,7 +227,7 @@ class Page {
 		if (isComparison) parts.push(make('span', { class: 'badge' }, 'comparison: A → B'));
 		if (isComparison && model.changes?.isDoubtful)
 			parts.push(make('span', { class: 'muted', id: 'doubt' },
-				'most stacks weigh 1000 or more: no counts of samples, so that nothing is called changed'));
+				'most stacks weigh 1000 or more: they are not counts of samples, so no change can be proven'));
 		find('numbers').replaceChildren(...parts);
 		find('status').textContent = '';
 	}
@@ -352,7 +352,7 @@ class Page {
 			items.push({}, { label: 'Colour the selection…', run: () => openMenu(this.makeColorItems(
 				state.fragment.map((level) => level.name)), find('colors')) });
 		if (matches)
-			items.push({}, { label: 'Colour what the search found…', run: () =>
+			items.push({}, { label: 'Colour the matches of the search…', run: () =>
 				openMenu(this.makeColorItems([], this.search.getPattern().slice(1, -1)), find('colors')) });
 		if (state.marks.length) items.push({ label: 'Remove all own colours', run: () => model.update({ marks: [] }) });
 		openMenu(items, find('colors'));
@@ -389,9 +389,9 @@ class Page {
 		const items = [{ heading: 'Order of frames' },
 			{ label: 'Heaviest first', isChosen: state.order === 'weight', run: () => model.update({ order: 'weight' }) },
 			{ label: 'By name', isChosen: state.order === 'name', run: () => model.update({ order: 'name' }) },
-			{}, { heading: 'First level of every stack' },
+			{}, { heading: 'First frame of every stack' },
 			{ label: 'Name of the thread', isChosen: state.root === 'comm', run: () => model.update({ root: 'comm' }) },
-			{ label: 'What interpreters run, too', isChosen: state.root === 'script', run: () => model.update({ root: 'script' }) },
+			{ label: 'Also frames of interpreters', isChosen: state.root === 'script', run: () => model.update({ root: 'script' }) },
 			{ label: 'Process', isChosen: state.root === 'pid', run: () => model.update({ root: 'pid' }) },
 			{ label: 'Thread', isChosen: state.root === 'tid', run: () => model.update({ root: 'tid' }) },
 			{ label: 'None', isChosen: state.root === 'none', run: () => model.update({ root: 'none' }) }];
@@ -404,8 +404,8 @@ class Page {
 				})));
 		}
 		if (this.search.matches)
-			items.push({}, { heading: 'What the search found' },
-				{ label: 'Only stacks with it', run: () => model.addFilter({ kind: 'function', pattern: this.search.getPattern(), excludes: false }) },
+			items.push({}, { heading: 'Matches of the search' },
+				{ label: 'Only stacks with a match', run: () => model.addFilter({ kind: 'function', pattern: this.search.getPattern(), excludes: false }) },
 				{ label: 'Without it', run: () => model.addFilter({ kind: 'function', pattern: this.search.getPattern(), excludes: true }) });
 		openMenu(items, find('more'));
 	}
@@ -447,7 +447,7 @@ class Page {
 		const { model } = this;
 		const { fragment } = model.state;
 		if (!fragment.length) return announce('Select a function first', true);
-		if (fragment.some((level) => level.module !== undefined)) announce('Filters go by the name, in any module', true);
+		if (fragment.some((level) => level.module !== undefined)) announce('Filters match the name in any module', true);
 		if (fragment.length === 1)
 			return model.addFilter({ kind: fragment[0].isThread ? 'thread' : 'function', pattern: fragment[0].name, excludes });
 		return model.addFilter({ kind: 'fragment', pattern: fragment.map((level) => level.name).join(';'), excludes });
@@ -456,13 +456,13 @@ class Page {
 	async copyLink() {
 		await copyText(location.href);
 		if (!isSame(makeLinkable(this.model.state), this.model.state))
-			announce('The link is without what is too long for one', true);
+			announce('The link leaves out parts that are too long', true);
 	}
 
 	async copyFolded() {
 		if (!this.model.hasData()) return;
 		await copyText(await this.exporter.getFolded());
-		announce('The stacks of the view are copied as folded text', true);
+		announce('Copied the stacks of the view as folded text', true);
 	}
 }
 
@@ -523,7 +523,7 @@ function explainStart(message) {
 	const isForbidden = /\bCSP\b|Content Security Policy|unsafe-eval|worker is blocked/.test(message);
 	if (!isForbidden)
 		return `The viewer cannot start in this browser: ${message}. It needs WebAssembly with SIMD and DecompressionStream, ` +
-			'as Chrome 91, Firefox 113 and Safari 16.4 have them.';
+			'as in Chrome 91, Firefox 113 and Safari 16.4.';
 	const what = /worker is blocked|'Worker'/.test(message) ? 'workers' : 'WebAssembly';
 	return `The server's Content-Security-Policy forbids this page ${what}. It must allow: ${find('needs').querySelector('code')?.textContent}`;
 }

@@ -28,7 +28,7 @@ async function unpack(packed) {
 		const { done, value } = await reader.read();
 		if (done) break;
 		size += value.length;
-		if (size > MAX_UNPACKED_BYTES) throw new Error('it is larger than 2 GiB when unpacked');
+		if (size > MAX_UNPACKED_BYTES) throw new Error('larger than 2 GiB when unpacked');
 		chunks.push(value);
 	}
 	return new Blob(/** @type {any} */ (chunks));
@@ -131,7 +131,7 @@ function describeFailure(error, name) {
 	const message = error instanceof Error ? error.message : String(error);
 	const isFull = error instanceof RangeError || /\bout of memory$/.test(message);
 	const reason = isFull ? `${name ? `${name}: ` : ''}the page's memory is full, of which it can have 4 GB: ` +
-		'remove files, or use the command line, which can have more: stackwide report FILE' : message;
+		'remove files, or use the command line: stackwide report FILE' : message;
 	// The core has cut long names.
 	return reason.startsWith(name.slice(0, 200)) ? reason : `${name}: ${reason}`;
 }

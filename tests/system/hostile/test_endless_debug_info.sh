@@ -15,11 +15,11 @@ load=(sh -c 'setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9 
     "$WORKLOADS/nofp_deep")
 
 begin=$SECONDS
-record -F 499 --naming-limit 6 --stats "$TMPDIR/stats.json" -o "$TMPDIR/x.folded" -- "${load[@]}"
+record -F 499 --symbolize-limit 6 --stats "$TMPDIR/stats.json" -o "$TMPDIR/x.folded" -- "${load[@]}"
 taken=$((SECONDS - begin))
 cat "$TMPDIR/record.err"
 ((taken <= 15)) || fail "it took $taken s"
-has_line "its debug information is not read, as that took too long" <"$TMPDIR/record.err" ||
+has_line "skipped debug information: timed out" <"$TMPDIR/record.err" ||
     fail "there is no warning"
 expect_frame "$TMPDIR/x.folded" burn 20
 expect_frame "$TMPDIR/x.folded" level_40 20
@@ -27,15 +27,15 @@ expect_frame "$TMPDIR/x.folded" level_40 20
     fail "frames were not reached"
 
 # The limit is for all: what was not reached is given as file and offset. In less than this no file is given up.
-record -F 499 --naming-limit 100ms --stats "$TMPDIR/stats.json" -o "$TMPDIR/y.folded" -- "${load[@]}"
-has_line "naming-limit" <"$TMPDIR/record.err" || fail "there is no warning of the limit"
+record -F 499 --symbolize-limit 100ms --stats "$TMPDIR/stats.json" -o "$TMPDIR/y.folded" -- "${load[@]}"
+has_line "symbolize-limit" <"$TMPDIR/record.err" || fail "there is no warning of the limit"
 (($(stats_get "$TMPDIR/stats.json" frames.unnamed.not_reached) > 100)) ||
     fail "frames that were not reached are not counted"
 has_line "0x" <"$TMPDIR/y.folded" || fail "frames have no offset"
 expect_account_adds_up "$TMPDIR/stats.json"
 
 # SIGTERM after the sampling: written at once, with the names that there were by then.
-start "$STACKWIDE" record -q -F 499 --naming-limit 50 -o "$TMPDIR/z.folded" -- "${load[@]}" 2>"$TMPDIR/record.err"
+start "$STACKWIDE" record -q -F 499 --symbolize-limit 50 -o "$TMPDIR/z.folded" -- "${load[@]}" 2>"$TMPDIR/record.err"
 recorder=$PID
 wait_until find_namer "$recorder"
 sleep 0.5

@@ -32,8 +32,8 @@ timeout -s KILL 20 "$STACKWIDE" record -F 199 -a -d 1 --stats "$TMPDIR/stats.jso
     2>"$TMPDIR/record.err" || fail "the recording ended with status $?"
 expect_frame "$TMPDIR/all.folded" burn_60 20
 late=$(stats_get "$TMPDIR/stats.json" processes.late_reads)
-((late >= 1 && late <= 5)) || fail "$late reads were given up"
-grep -q 'were given up' "$TMPDIR/record.err" || fail "it does not say so"
+((late >= 1 && late <= 5)) || fail "$late reads timed out"
+grep -q 'timed out' "$TMPDIR/record.err" || fail "it does not say so"
 
 status=0
 timeout -s KILL 20 "$STACKWIDE" doctor >"$TMPDIR/doctor" 2>&1 || status=$?

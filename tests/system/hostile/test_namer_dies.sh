@@ -8,7 +8,7 @@ need_recording
 
 # record_slowly FILE: names take minutes; the recorder's pid is left in RECORDER, the namer's in NAMER.
 record_slowly() {
-    start "$STACKWIDE" record -F 499 --naming-limit 50 --stats "$TMPDIR/stats.json" -o "$1" -- \
+    start "$STACKWIDE" record -F 499 --symbolize-limit 50 --stats "$TMPDIR/stats.json" -o "$1" -- \
         "$WORKLOADS/hostile/endless_debug_info" 3000000 2>"$TMPDIR/record.err"
     RECORDER=$PID
     wait_until find_namer "$RECORDER"
@@ -32,7 +32,7 @@ find "/proc/$NAMER/fd" -printf '%l\n' | has_line -E 'perf_event|anon_inode:bpf|x
 # Not SIGSEGV, which sanitizers handle.
 kill -ABRT "$NAMER"
 end_recording
-has_line "a process died of it" <"$TMPDIR/record.err" || fail "there is no warning"
+has_line "the symbolizer process died" <"$TMPDIR/record.err" || fail "there is no warning"
 expect_frame "$TMPDIR/x.folded" burn 90
 
 # Whoever comes is killed before it can begin.
@@ -55,7 +55,7 @@ expect_account_adds_up "$TMPDIR/stats.json"
 has_line . <"$TMPDIR/y.folded" || fail "the recording is lost"
 
 # The writer is killed, as somebody of the same user could do: another one writes.
-start "$STACKWIDE" record -F 499 -p "$deep" -d 1 --naming-limit 20 --stats "$TMPDIR/stats.json" \
+start "$STACKWIDE" record -F 499 -p "$deep" -d 1 --symbolize-limit 20 --stats "$TMPDIR/stats.json" \
     -o "$TMPDIR/z.folded" -o "$TMPDIR/z.pb.gz" 2>"$TMPDIR/record.err"
 RECORDER=$PID
 end=$((SECONDS + 30))
@@ -64,7 +64,7 @@ until pkill -KILL -P "$RECORDER" -x stackwide-write; do
 done
 end_recording
 cat "$TMPDIR/record.err"
-if has_line "ended by signal 9" <"$TMPDIR/record.err"; then
+if has_line "killed by signal 9" <"$TMPDIR/record.err"; then
     (($(stats_get "$TMPDIR/stats.json" frames.unnamed.not_reached) > 0)) || fail "names from nowhere"
 fi
 expect_account_adds_up "$TMPDIR/stats.json"

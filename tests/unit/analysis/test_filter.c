@@ -266,8 +266,8 @@ static void assert_refused(const char *text, const char *reason)
 static void what_is_no_filter_is_refused_with_the_reason(void **state _unused_)
 {
 	assert_refused("main", "expected KIND:PATTERN");
-	assert_refused("func:main", "there is no filter kind 'func'");
-	assert_refused(":main", "there is no filter kind ''");
+	assert_refused("func:main", "unknown filter kind 'func'");
+	assert_refused(":main", "unknown filter kind ''");
 	assert_refused("function:/a(/", "is not valid");
 	assert_refused("function://", "is missing");
 }

@@ -103,7 +103,7 @@ static void a_range_without_captures_is_told_as_it_was_given(void **state)
 	inputs.since = NULL;
 	inputs.until = "2026-11-20";
 	assert_int_equal(list(&inputs, NULL, 0, &paths), EXIT_FAILED);
-	assert_has("from the beginning to 2026-11-20 00:00:00 +0000\n");
+	assert_has("from the start to 2026-11-20 00:00:00 +0000\n");
 	assert_int_equal(list_range(fixture->path, "2026-11-19..2026-11-20", &paths), EXIT_FAILED);
 	assert_has("from 2026-11-19 00:00:00 +0000 to 2026-11-20 00:00:00 +0000\n");
 }
@@ -125,7 +125,7 @@ static void a_range_that_is_none_is_a_usage_error(void **state)
 	assert_int_equal(list(&inputs, NULL, 0, &paths), EXIT_USAGE);
 	assert_has("--since 'late': expected a time");
 	assert_int_equal(list_range(fixture->path, "2026-11-22..2026-11-22", &paths), EXIT_USAGE);
-	assert_has("--before '2026-11-22..2026-11-22': the end is not after the beginning");
+	assert_has("--before '2026-11-22..2026-11-22': the end is not after the start");
 	assert_int_equal(list_range(fixture->path, "2026-11-22", &paths), EXIT_USAGE);
 	assert_has("--before '2026-11-22': expected FROM..TO");
 }

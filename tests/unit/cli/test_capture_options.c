@@ -118,12 +118,12 @@ static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
 		const char *config;
 		const char *message;
 	} bad[] = {
-		{"dir = x\nkeeps = 1d", "x.conf:2: there is no option 'keeps'"},
+		{"dir = x\nkeeps = 1d", "x.conf:2: unknown option 'keeps'"},
 		{"\n\nkeep", "x.conf:3: expected 'keep = AGE'"},
 		{"keep =  ", "x.conf:1: expected 'keep = AGE'"},
 		{"no-inline = yes", "x.conf:1: 'no-inline' takes no value"},
-		{"config = y", "x.conf:1: there is no option 'config'"},
-		{"= 1", "x.conf:1: there is no option ''"},
+		{"config = y", "x.conf:1: unknown option 'config'"},
+		{"= 1", "x.conf:1: unknown option ''"},
 	};
 	struct capture_options options;
 	struct error error;

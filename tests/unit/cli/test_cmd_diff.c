@@ -211,7 +211,7 @@ static void doubts_name_each_file(void **state _unused_)
 	assert_true(string_starts_with(session.doubt.data, "a: most stacks weigh 1000"));
 	assert_int_equal(append_doubt(&session.doubt, "b"), 0);
 	assert_true(string_starts_with(session.doubt.data, "a and b: most stacks weigh 1000"));
-	assert_true(string_ends_with(session.doubt.data, "cannot be known"));
+	assert_true(string_ends_with(session.doubt.data, "is unknown"));
 }
 
 static bool is_right(size_t num_before, size_t num_after, int num_operands)

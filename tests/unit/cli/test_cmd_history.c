@@ -134,16 +134,15 @@ static void a_terminal_gets_the_load_over_time(void **state)
 	add(fixture, NOON, "web;main 3\n");
 	columns = 80;
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_DONE);
-	assert_int_equal(count(printed, "load over this time:"),
-			 0); /* one capture makes no chart */
+	assert_int_equal(count(printed, "load over time:"), 0); /* one capture makes no chart */
 	add(fixture, NOON + 60, "web;main 3\n");
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_DONE);
-	assert_int_equal(count(printed, "load over this time:\n"), 1);
+	assert_int_equal(count(printed, "load over time:\n"), 1);
 	assert_int_equal(run("--dir", fixture->path, "--json"), EXIT_DONE);
-	assert_int_equal(count(printed, "load over this time:"), 0);
+	assert_int_equal(count(printed, "load over time:"), 0);
 	columns = 19; /* too narrow */
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_DONE);
-	assert_int_equal(count(printed, "load over this time:"), 0);
+	assert_int_equal(count(printed, "load over time:"), 0);
 }
 
 static void without_captures_or_archive_it_fails(void **state)
@@ -151,10 +150,10 @@ static void without_captures_or_archive_it_fails(void **state)
 	struct fixture *fixture = *state;
 
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_FAILED);
-	assert_non_null(strstr(message, "there is no capture in '"));
+	assert_non_null(strstr(message, "no capture in '"));
 	assert_string_equal(printed, "");
 	assert_int_equal(run(NULL, NULL, NULL), EXIT_USAGE);
-	assert_non_null(strstr(message, "expected --dir DIR, the archive"));
+	assert_non_null(strstr(message, "expected --dir DIR, the directory of the archive"));
 	assert_int_equal(run("--dir", fixture->path, "more"), EXIT_USAGE);
 	assert_non_null(strstr(message, "unexpected 'more'"));
 	assert_int_equal(run("--help", NULL, NULL), EXIT_SHOW_HELP);

@@ -82,7 +82,7 @@ static void without_a_browser_the_path_is_printed(void **state _unused_)
 	struct stat status;
 
 	assert_int_equal(run(NULL, NULL), EXIT_DONE);
-	assert_non_null(strstr(message, "warning: no browser found: open this file in one"));
+	assert_non_null(strstr(message, "warning: no browser found: open this file in a browser"));
 	printed[strcspn(printed, "\n")] = '\0';
 	assert_int_equal(strncmp(printed, folder, strlen(folder)), 0);
 	assert_true(string_ends_with(printed, ".html"));
@@ -119,7 +119,7 @@ static void a_page_that_cannot_be_written_leaves_no_file(void **state _unused_)
 	/* Nor where there is no folder for it. */
 	setenv("TMPDIR", "/no/folder", 1);
 	assert_int_equal(run(NULL, NULL), EXIT_FAILED);
-	assert_non_null(strstr(message, "cannot make a file in '/no/folder': No such file"));
+	assert_non_null(strstr(message, "cannot create a file in '/no/folder': No such file"));
 }
 
 static void what_cannot_be_read_is_not_shown(void **state _unused_)

@@ -253,11 +253,11 @@ static void tracefs_is_missing_only_without_rights_to_mount_it(void **state)
 	assert_missing(*state, "tracefs", "sudo mount -t tracefs");
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_OF_ROOT);
 	assert_ok(*state, "tracefs");
-	assert_non_null(strstr(look_up(*state, "tracefs").detail, "mounts it for itself"));
+	assert_non_null(strstr(look_up(*state, "tracefs").detail, "recordings mount it privately"));
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
 	put(*state, "sys/kernel/debug/tracing/events/x", "");
 	assert_ok(*state, "tracefs");
-	assert_null(strstr(look_up(*state, "tracefs").detail, "mounts it for itself"));
+	assert_null(strstr(look_up(*state, "tracefs").detail, "recordings mount it privately"));
 }
 
 static void tracefs_is_found_where_it_is_mounted(void **state)

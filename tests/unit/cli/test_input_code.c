@@ -118,7 +118,7 @@ static unsigned int num_warnings;
 
 static void warn(void *context _unused_, const char *line)
 {
-	assert_non_null(strstr(line, "recorded under another kernel"));
+	assert_non_null(strstr(line, "recorded on another kernel"));
 	num_warnings++;
 }
 

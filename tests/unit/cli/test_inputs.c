@@ -146,13 +146,13 @@ static void damaged_captures_are_left_out(void **state _unused_)
 	};
 
 	assert_int_equal(read_all(paths, 4, &options), EXIT_DONE);
-	assert_has("warning: 2 of 4 captures cannot be read, and are left out\n");
+	assert_has("warning: 2 of 4 captures cannot be read and are skipped\n");
 	assert_has("gone.folded': No such file");
 	assert_int_equal(sum_up(), 9);
 	assert_int_equal(profile_count_sources(profile), 2);
 	assert_int_equal(profile_clear(profile), 0);
 	assert_int_equal(read_all(paths, 2, &options), EXIT_DONE);
-	assert_has("warning: 1 of 2 captures cannot be read, and is left out\n");
+	assert_has("warning: 1 of 2 captures cannot be read and is skipped\n");
 	assert_int_equal(sum_up(), 1);
 	frees(paths, 4);
 }
@@ -207,11 +207,12 @@ static void a_group_names_directories_only(void **state _unused_)
 		make_file("file.erg", "#analyzer experiment group\nempty.erg\n");
 
 	assert_int_equal(read_file(empty, &options, NULL), EXIT_BAD_INPUT);
-	assert_has("empty.erg: at byte 0: the group names no experiments");
+	assert_has("empty.erg: at byte 0: the group lists no experiments");
 	assert_int_equal(read_file(device, &options, NULL), EXIT_BAD_INPUT);
-	assert_has("device.erg: at byte 0: the group names '/dev/zero', which is no experiment");
+	assert_has(
+		"device.erg: at byte 0: the group lists '/dev/zero', which is not an experiment");
 	assert_int_equal(read_file(file, &options, NULL), EXIT_BAD_INPUT);
-	assert_has("empty.erg', which is no experiment");
+	assert_has("empty.erg', which is not an experiment");
 }
 
 static void a_directory_is_no_input_of_a_format_of_files(void **state _unused_)
@@ -222,7 +223,7 @@ static void a_directory_is_no_input_of_a_format_of_files(void **state _unused_)
 	assert_has("folded is read from a file, not a directory");
 	options.format = NULL;
 	assert_int_equal(read_file(folder, &options, NULL), EXIT_BAD_INPUT);
-	assert_has("is a directory without a profile");
+	assert_has("directory without a profile");
 	assert_has("name the files in it");
 }
 
@@ -263,8 +264,8 @@ static void only_a_format_that_is_read_can_be_chosen(void **state _unused_)
 	assert_int_equal(written, -EINVAL);
 	assert_int_equal(known, 0);
 	assert_string_equal(options.format, "folded");
-	assert_has("there is no format 'foldet' to read");
-	assert_has("there is no format 'text' to read");
+	assert_has("unknown input format 'foldet'");
+	assert_has("unknown input format 'text'");
 }
 
 /* Returns the status; messages as above. */
@@ -291,7 +292,7 @@ static void the_metric_is_chosen_with_a_word(void **state _unused_)
 	assert_int_equal(profile_add_metric(profile, "faults", "count", &metric), 0);
 	assert_int_equal(choose_metric(&options, &tree), EXIT_DONE);
 	assert_int_equal(tree.metric, 0);
-	assert_has("several metrics (cycles, faults): taking cycles; --metric chooses");
+	assert_has("several metrics (cycles, faults): using cycles; --metric selects another");
 	options.takes_all_metrics = true;
 	assert_int_equal(choose_metric(&options, &tree), EXIT_DONE);
 	assert_string_equal(message, "");
@@ -328,7 +329,7 @@ static void a_comparison_is_shown_alone(void **state _unused_)
 	assert_int_equal(tree.metric, after);
 	add_sample(other, 3);
 	assert_int_equal(choose_metric(&options, &tree), EXIT_DONE);
-	assert_has("other metrics (cycles): the 1 stacks of these are left out");
+	assert_has("other metrics (cycles): their 1 stacks are skipped");
 }
 
 static int fail_with(int err, const char *reason)
@@ -354,10 +355,10 @@ static void the_input_that_goes_too_far_is_named(void **state _unused_)
 	assert_int_equal(read_all(paths + 2, 1, &options), EXIT_DONE);
 	assert_int_equal(fail_with(-EOVERFLOW, NULL), EXIT_BAD_INPUT);
 	/* The sum is UINT64_MAX, and not above. */
-	assert_has("large.folded: the weights exceed 64 bits in sum\n");
+	assert_has("large.folded: the sum of the weights exceeds 64 bits\n");
 	assert_int_equal(read_all(paths, 1, &options), EXIT_DONE);
 	assert_int_equal(fail_with(-EOVERFLOW, NULL), EXIT_BAD_INPUT);
-	assert_has("small.folded: the weights");
+	assert_has("small.folded: the sum of the weights");
 	assert_int_equal(fail_with(-ENOMEM, NULL), EXIT_FAILED);
 	assert_has("out of memory");
 	assert_int_equal(fail_with(-EIO, NULL), EXIT_FAILED);

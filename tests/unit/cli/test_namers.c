@@ -477,7 +477,7 @@ static void assert_report(const struct namers *namers, const char *expected)
 }
 
 #define WARNING "stackwide: warning: "
-#define REST    ": what it had not reached is given as file and offset\n"
+#define REST    "; remaining frames are shown as file+offset\n"
 
 static void what_a_file_has_done_is_told(void **state _unused_)
 {
@@ -505,13 +505,11 @@ static void what_a_file_has_done_is_told(void **state _unused_)
 	namers.faults.length = 4;
 	assert_report(
 		&namers, WARNING
-		"'/lib/some.so': its debug information is not read, as a process "
-		"died of it (signal 11)\n" WARNING
-		"'/lib/some.so': its code is not named, as that took too much memory\n" WARNING
-		"'/lib/some.so' and other files of user 1000: its code is not named, "
-		"as that took too long\n" WARNING
-		"'/lib/some.so' and other files that several users may write: its "
-		"debug information is not read, as that took too long\n");
+		"'/lib/some.so': skipped debug information: the symbolizer process died (signal 11)\n" WARNING
+		"'/lib/some.so': skipped symbols: it took too much memory\n" WARNING
+		"'/lib/some.so' and other files of user 1000: skipped symbols: timed out\n" WARNING
+		"'/lib/some.so' and other files that several users can write: "
+		"skipped debug information: timed out\n");
 	namers.faults.items = faults + 1;
 	namers.faults.length = 5;
 	{
@@ -520,20 +518,20 @@ static void what_a_file_has_done_is_told(void **state _unused_)
 
 		namers_report(&namers);
 		caught_output_end(&caught, message, sizeof(message));
-		assert_non_null(strstr(message, WARNING "and so for 1 more\n"));
+		assert_non_null(strstr(message, WARNING "the same for 1 more\n"));
 	}
 }
 
-static void how_the_naming_ended_is_told(void **state _unused_)
+static void how_symbolization_ended_is_told(void **state _unused_)
 {
 	struct namers namers = {.opts = {.limit_ns = 1500 * NS_PER_MS}, .has_given_up = true};
 
-	assert_report(&namers, WARNING "the naming failed: what has no name is given as file and "
-				       "offset\n");
+	assert_report(&namers, WARNING "symbolization failed" REST);
 	namers.is_stopped = true;
-	assert_report(&namers, WARNING "the naming was ended by a signal" REST);
+	assert_report(&namers, WARNING "symbolization was interrupted" REST);
 	namers.is_over = true;
-	assert_report(&namers, WARNING "the naming was ended after 1.5 s (--naming-limit)" REST);
+	assert_report(&namers,
+		      WARNING "symbolization stopped after 1.5 s (--symbolize-limit)" REST);
 }
 
 static void free_leaves_no_process_and_no_socket(void **state _unused_)
@@ -576,7 +574,7 @@ int main(void)
 		TEST(the_watch_starts_with_each_file),
 		TEST(a_stopped_namer_is_continued),
 		TEST(what_a_file_has_done_is_told),
-		TEST(how_the_naming_ended_is_told),
+		TEST(how_symbolization_ended_is_told),
 		TEST(free_leaves_no_process_and_no_socket),
 	};
 

@@ -73,12 +73,12 @@ static void a_format_without_a_file_is_refused(void **state _unused_)
 {
 	assert_int_equal(handle(OPTION_TO, "svg"), 0);
 	assert_int_equal(finish(), -EINVAL);
-	assert_string_equal(message, "stackwide: --to 'svg' has no -o to go with\n");
+	assert_string_equal(message, "stackwide: --to 'svg' needs an -o\n");
 	/* The last file has one. */
 	assert_int_equal(handle(OPTION_OUTPUT, "a"), 0);
 	assert_int_equal(handle(OPTION_TO, "folded"), 0);
 	assert_int_equal(finish(), -EINVAL);
-	assert_string_equal(message, "stackwide: --to 'folded' has no -o to go with\n");
+	assert_string_equal(message, "stackwide: --to 'folded' needs an -o\n");
 }
 
 static void roots_have_names(void **state _unused_)
@@ -125,7 +125,7 @@ static void scripts_that_are_not_known_are_reported(void **state _unused_)
 	options.tree.root = TREE_ROOT_SCRIPT;
 	output_options_warn_of_root(&options, profile);
 	caught_output_end(&caught, message, sizeof(message));
-	assert_non_null(strstr(message, "warning: --root script: the input does not say"));
+	assert_non_null(strstr(message, "warning: --root script: the input has no command lines"));
 	num_bytes = strlen(message);
 	assert_ptr_equal(strchr(message, '\n'), message + num_bytes - 1); /* once */
 	assert_int_equal(profile_add_string(profile, "manage.py", &script), 0);

@@ -129,8 +129,8 @@ static void without_options_all_is_as_documented(void **state _unused_)
 	assert_int_equal(options.frequency_hz, 99);
 	assert_int_equal(options.user_stacks, USER_STACKS_TABLE);
 	assert_int_equal(options.runtime_frames, RUNTIME_FRAMES_MANAGED);
-	assert_true(options.naming_limit_ns == 60 * NS_PER_SECOND);
-	assert_true(options.naming_user > 0);
+	assert_true(options.symbolize_limit_ns == 60 * NS_PER_SECOND);
+	assert_true(options.symbolize_user > 0);
 	assert_int_equal(options.outputs.requests.length, 1);
 	assert_false(options.no_fp_steps || options.no_kernel_stacks || options.no_inlines ||
 		     options.no_table_cache || options.records_schedule ||
@@ -235,14 +235,15 @@ static void numbers_have_their_limits(void **state _unused_)
 
 static void times_are_taken_as_they_are_written(void **state _unused_)
 {
-	EXPECT_PARSED("-d", "500ms", "--flush", "5m", "--naming-limit", "2s", "--stats", "s.json");
+	EXPECT_PARSED("-d", "500ms", "--flush", "5m", "--symbolize-limit", "2s", "--stats",
+		      "s.json");
 	assert_true(options.duration_ns == 500 * NS_PER_MS);
 	assert_true(options.flush_ns == 300 * NS_PER_SECOND);
-	assert_true(options.naming_limit_ns == 2 * NS_PER_SECOND);
+	assert_true(options.symbolize_limit_ns == 2 * NS_PER_SECOND);
 	assert_string_equal(options.stats_path, "s.json");
 	EXPECT_REFUSED("-d", "soon");
 	EXPECT_REFUSED("--flush", "soon");
-	EXPECT_REFUSED("--naming-limit", "soon");
+	EXPECT_REFUSED("--symbolize-limit", "soon");
 }
 
 /* A name or a number, and never root. */
@@ -250,18 +251,30 @@ static void names_are_read_by_a_user_without_rights(void **state _unused_)
 {
 	const struct passwd *nobody = getpwnam("nobody");
 
-	EXPECT_PARSED("--naming-user", "1");
-	assert_int_equal(options.naming_user, 1);
-	EXPECT_PARSED("--naming-user", "4294967294");
-	assert_true(options.naming_user == 4294967294);
-	EXPECT_REFUSED("--naming-user", "4294967295");
-	EXPECT_REFUSED("--naming-user", "0");
-	EXPECT_REFUSED("--naming-user", "root");
-	EXPECT_REFUSED("--naming-user", "no such user");
+	EXPECT_PARSED("--symbolize-user", "1");
+	assert_int_equal(options.symbolize_user, 1);
+	EXPECT_PARSED("--symbolize-user", "4294967294");
+	assert_true(options.symbolize_user == 4294967294);
+	EXPECT_REFUSED("--symbolize-user", "4294967295");
+	EXPECT_REFUSED("--symbolize-user", "0");
+	EXPECT_REFUSED("--symbolize-user", "root");
+	EXPECT_REFUSED("--symbolize-user", "no such user");
 	if (!nobody)
 		return;
-	EXPECT_PARSED("--naming-user", "nobody");
-	assert_int_equal(options.naming_user, nobody->pw_uid);
+	EXPECT_PARSED("--symbolize-user", "nobody");
+	assert_int_equal(options.symbolize_user, nobody->pw_uid);
+}
+
+/* Names that options had: accepted, but not shown. */
+static void earlier_names_of_options_are_accepted(void **state _unused_)
+{
+	EXPECT_PARSED("--naming-limit", "3s", "--naming-user", "2");
+	assert_true(options.symbolize_limit_ns == 3 * NS_PER_SECOND);
+	assert_int_equal(options.symbolize_user, 2);
+	EXPECT_REFUSED("--naming-limit", "soon");
+	EXPECT_REFUSED("--naming-user", "root");
+	for (const struct option_spec *spec = record_option_specs; spec->name; spec++)
+		assert_true(!strstr(spec->name, "naming") || !spec->help);
 }
 
 static void zones_are_a_list_of_files(void **state _unused_)
@@ -448,7 +461,7 @@ static void probes_are_looked_for_in_the_target(void **state _unused_)
 	assert_non_null(last_search.allocating);
 	assert_int_equal(last_target.kind, TARGET_SYSTEM);
 	assert_null(last_search.command);
-	assert_int_equal(last_search.worker_user, options.naming_user);
+	assert_int_equal(last_search.worker_user, options.symbolize_user);
 	EXPECT_PARSED("-e", "one", "-p", "5,6", "--", "ls");
 	assert_int_equal(record_options_find_events(&options), 0);
 	assert_int_equal(last_search.target, 5);
@@ -518,6 +531,7 @@ int main(void)
 		TEST(numbers_have_their_limits),
 		TEST(times_are_taken_as_they_are_written),
 		TEST(names_are_read_by_a_user_without_rights),
+		TEST(earlier_names_of_options_are_accepted),
 		TEST(zones_are_a_list_of_files),
 		TEST(some_options_exclude_each_other),
 		TEST(a_target_is_what_was_named),

@@ -128,7 +128,7 @@ static void zones_that_are_damaged_are_left_out(void **state _unused_)
 	assert_int_equal(make(&timeline), EXIT_BAD_INPUT);
 	assert_non_null(timeline);
 	assert_int_equal(num_zones_when_built, 0);
-	assert_has("warning: the trace is written without the zones");
+	assert_has("warning: the trace is written without zones");
 	timeline_free(timeline);
 }
 
@@ -180,7 +180,7 @@ static void what_found_no_room_is_counted(void **state _unused_)
 	losses = (struct trace_losses){.lost_renames = 6};
 	num_read = 0;
 	assert_int_equal(make(&timeline), EXIT_DONE);
-	assert_has("warning: the trace lacks 6 changes of threads' names");
+	assert_has("warning: the trace lacks 6 name changes of threads");
 	timeline_free(timeline);
 	losses.error = EIO;
 	zones_status[0] = EXIT_BAD_INPUT;

@@ -83,7 +83,7 @@ static void every_loss_is_reported_with_its_reason(_unused_ void **state)
 		"               6 hits skipped by the kernel: a BPF program was running on that CPU\n"
 		"               6 allocations lost: too many live at a time; a larger -c loses less\n"
 		"               lower --frequency to lose less\n"
-		"               3 new threads, ");
+		"               3 new threads were not sampled: ");
 	assert_says(&scene, "               4 process events lost by the kernel: ");
 	release(&scene);
 }
@@ -110,10 +110,11 @@ static void of_memory_it_is_reported_how_much_is_live_and_how_old(_unused_ void 
 	scene.account.events = events;
 	scene.account.num_events = 2;
 	append(&scene, summary_append);
-	assert_says(&scene,
-		    "  events       5 samples of alloc stand for 5,000\n"
-		    "               7 samples of alloc-live stand for 2,000\n"
-		    "               2 of them were not freed by the end, the oldest of 12.3 s\n");
+	assert_says(
+		&scene,
+		"  events       5 samples of alloc represent 5,000\n"
+		"               7 samples of alloc-live represent 2,000\n"
+		"               2 of them were not freed by the end, the oldest is 12.3 s old\n");
 	release(&scene);
 }
 
@@ -138,30 +139,29 @@ static void an_estimated_sum_has_its_error(_unused_ void **state)
 					   .samples = 1600,
 					   .weight = 5000,
 					   .scaled_weight = 5000},
-		     "1,600 samples of alloc stand for 5,000 (± 5 %)\n");
+		     "1,600 samples of alloc represent 5,000 (± 5 %)\n");
 	assert_event((struct event_counts){.is_estimated = true,
 					   .is_live = true,
 					   .live = 400,
 					   .samples = 1600,
 					   .scaled_weight = 5000},
-		     "stand for 5,000 (± 10 %)\n");
-	assert_event((struct event_counts){.is_estimated = true}, "stand for 0\n");
-	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "stand for 7\n");
+		     "represent 5,000 (± 10 %)\n");
+	assert_event((struct event_counts){.is_estimated = true}, "represent 0\n");
+	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "represent 7\n");
 }
 
 static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
 {
-	assert_event(
-		(struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
-		"stand for 1,000\n               10 more came after the last sample and are in "
-		"no stack");
+	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
+		     "represent 1,000\n               10 more followed the last sample and are in "
+		     "no stack");
 	assert_event((struct event_counts){.unit = "nanoseconds",
 					   .weight = 1000000000,
 					   .scaled_weight = 1000000000,
 					   .rest = 500000000},
-		     "stand for 1.000 s\n               0.500 s more came after the last sample");
+		     "represent 1.000 s\n               0.500 s more followed the last sample");
 	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
-		     "stand for 1,000\n  lost");
+		     "represent 1,000\n  lost");
 }
 
 static void nothing_lost_is_reported_too(_unused_ void **state)
@@ -226,8 +226,8 @@ static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused
 		"  off-CPU      1,198 samples, one for 10 ms of a thread: 99.75% of the "
 		"time\n"
 		"               11.000 s blocked until woken\n"
-		"               1.000 s in a run queue after that\n"
-		"               0.012 s left out, in 37 waits below 0.5 ms\n"
+		"               1.000 s in a run queue after being woken\n"
+		"               0.012 s skipped, in 37 waits below 0.5 ms\n"
 		"               990 user stacks complete (99.0%)\n"
 		"               1 samples lost: ring full\n"
 		"               20 samples lost: ring full for their stack\n"
@@ -260,13 +260,13 @@ static void an_event_that_took_turns_says_how_often_it_was_counted(_unused_ void
 {
 	assert_counted(
 		432000000,
-		"  events       12 samples of cycles stand for 2,315\n"
-		"               cycles was counted 43.2% of the time, as other events had the "
-		"counters:\n"
+		"  events       12 samples of cycles represent 2,315\n"
+		"               cycles was counted 43.2% of the time: other events used the counters;\n"
 		"               weights are scaled by 2.31\n");
-	assert_counted(0, "               cycles was never counted, as other events had the "
-			  "counters: record fewer at once\n");
-	assert_counted(1000000000, "stand for 2,315\n  lost ");
+	assert_counted(
+		0,
+		"               cycles was never counted: other events used the counters; record fewer at once\n");
+	assert_counted(1000000000, "represent 2,315\n  lost ");
 }
 
 /* What is said of waits where only those for futexes are wanted. */
@@ -293,13 +293,13 @@ static void of_waits_for_futexes_it_is_reported_what_was_left_out_and_that_there
 		       "  off-CPU      50 samples, one for 10 ms of a thread: 98.00% of the time "
 		       "waited for futexes\n"
 		       "               0.500 s blocked until woken\n"
-		       "               2.000 s left out, in 37 waits for anything but a futex\n");
-	assert_futexes((struct off_cpu_counts){0},
-		       "  off-CPU      0 samples, one for 10 ms of a thread: no thread has waited "
-		       "for a futex\n");
-	assert_futexes((struct off_cpu_counts){.below_min_block = 3},
-		       "  off-CPU      0 samples, one for 10 ms of a thread: no thread has waited "
-		       "for a futex as long\n");
+		       "               2.000 s skipped, in 37 waits for anything but a futex\n");
+	assert_futexes(
+		(struct off_cpu_counts){0},
+		"  off-CPU      0 samples, one for 10 ms of a thread: no thread waited for a futex\n");
+	assert_futexes(
+		(struct off_cpu_counts){.below_min_block = 3},
+		"  off-CPU      0 samples, one for 10 ms of a thread: no thread waited for a futex that long\n");
 }
 
 /* What of 10 s is in no sum, and what the summary says then. */
@@ -331,12 +331,12 @@ static void more_than_a_percent_that_is_in_no_sum_is_reported(_unused_ void **st
 {
 	assert_unaccounted(100000000, 0, NULL);
 	assert_unaccounted(-100000000, 0, NULL);
-	assert_unaccounted(150000000, 0,
-			   "               0.150 s (1.5%) of the threads' time is missing: waits "
-			   "whose begin was not seen\n");
-	assert_unaccounted(150000000, 3,
-			   "               0.150 s (1.5%) of the threads' time is missing: waits "
-			   "that were not noted\n");
+	assert_unaccounted(
+		150000000, 0,
+		"               0.150 s (1.5%) of the threads' time is missing: waits whose start was not seen\n");
+	assert_unaccounted(
+		150000000, 3,
+		"               0.150 s (1.5%) of the threads' time is missing: waits that were not recorded\n");
 	assert_unaccounted(-150000000, 0,
 			   "               0.150 s (1.5%) of the threads' time is counted twice: "
 			   "the kernel did not report all switches\n");
@@ -354,8 +354,8 @@ static void user_stacks_of_wakers_that_are_left_out_are_reported_with_the_cure(
 	append(&scene, summary_append);
 	assert_says(
 		&scene,
-		"               40 waits with who ended them (100.0%)\n"
-		"               30 user stacks of wakers left out, as /proc/kallsyms is restricted;\n"
+		"               40 waits with a known waker (100.0%)\n"
+		"               30 user stacks of wakers dropped: /proc/kallsyms is restricted;\n"
 		"               set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG\n");
 	release(&scene);
 }
@@ -405,13 +405,12 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 	assert_says(
 		&scene,
 		"\n  Java         300 with frames of Java 17 (75.0%)\n"
-		"               100 came before the interpreter was known\n"
+		"               100 sampled before the interpreter was recognized\n"
 		"  Java         0 with frames of Java (0.0%)\n"
-		"               8 are shown as native code: nothing is known of this version or build\n"
+		"               8 shown as native code: unsupported version or build\n"
 		"  V8           20 with frames of V8 11.3 (100.0%)\n"
-		"               3 may lack inlined functions: the data on the code was not readable or "
-		"has a gap\n"
-		"  .NET         2,100 are shown as native code: frames of .NET are not known\n");
+		"               3 may lack inlined functions: code metadata unreadable or incomplete\n"
+		"  .NET         2,100 shown as native code: frames of .NET are not supported\n");
 	release(&scene);
 }
 
@@ -547,8 +546,8 @@ static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
 	assert_int_equal(summary_append(&summary, &scene.text), 0);
 	assert_says(&scene, "at 99 Hz (cycles); idle: 1,234 ticks\n");
 	assert_says(&scene, "  user stacks  80 complete (80.0%)\n"
-			    "               20 of these are in an exec, whole in the kernel\n"
-			    "               5 of these may lack a caller: ");
+			    "               20 of them inside an exec: kernel part only\n"
+			    "               5 of them may lack a caller: ");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		char line[128];
 
@@ -582,11 +581,11 @@ static void frames_without_names_have_their_reasons(_unused_ void **state)
 	scene.account.unnamed_frames[UNNAMED_NOT_REACHED] = 25;
 	assert_int_equal(summary_append(&summary, &scene.text), 0);
 	assert_says(&scene, "  frames       900 named (90.0%)\n"
-			    "               10 outside every known mapping\n"
+			    "               10 outside all known mappings\n"
 			    "               20 in files that could not be opened\n"
 			    "               30 in files that were replaced\n"
 			    "               15 in code without symbols\n"
-			    "               25 not reached by the naming, which was ended\n");
+			    "               25 not reached before symbolization was stopped\n");
 	assert_null(strstr(scene.text.data, "kernel functions have no names"));
 	text_truncate(&scene.text, 0);
 	/* One in a hundred is worth a line. */
@@ -594,13 +593,13 @@ static void frames_without_names_have_their_reasons(_unused_ void **state)
 	summary.is_kernel_restricted = true;
 	summary.unread_debug_info = (struct unread_debug_info){"/bin/split", true};
 	assert_int_equal(summary_append(&summary, &scene.text), 0);
-	assert_says(&scene, "               10 named by symbols without size, whose end is ");
+	assert_says(&scene, "               10 named by symbols without a size: their end is ");
 	assert_says(&scene, "/bin/split is in .dwo files, which are not read;\n");
 	assert_says(&scene, "kernel functions have no names: /proc/kallsyms is restricted;\n");
 	text_truncate(&scene.text, 0);
 	summary.unread_debug_info.is_split = false;
 	assert_int_equal(summary_append(&summary, &scene.text), 0);
-	assert_says(&scene, "/bin/split is in a file of dwz that is not there\n");
+	assert_says(&scene, "/bin/split is in a missing dwz file\n");
 	release(&scene);
 }
 
@@ -622,11 +621,11 @@ static void losses_of_scheduling_are_reported(_unused_ void **state)
 	scene.account.ticks.scheduling.is_recorded = true;
 	append(&scene, summary_append);
 	assert_says(&scene, "  scheduling   1,000 switches and 2,000 wakeups\n"
-			    "               70 interrupts, softirqs and items of workqueues\n"
-			    "               7 of these lost; --stats says why\n"
-			    "               3 lost: found the ring full\n"
-			    "               4 lost: woken by an interrupt inside another event\n"
-			    "               5 lost: no room in the temporary file; ");
+			    "               70 interrupts, softirqs and workqueue items\n"
+			    "               7 of these lost; --stats has the reasons\n"
+			    "               3 lost: ring full\n"
+			    "               4 lost: wakeups by an interrupt inside another event\n"
+			    "               5 lost: temporary file full; ");
 	assert_says(&scene, "               6 lost: not reported by the kernel; ");
 	release(&scene);
 }

@@ -82,30 +82,30 @@ static void each_state_has_its_word(void **state _unused_)
 		char letter;
 		const char *explanation;
 	} cases[] = {
-		{'R', "it is ready to run now\n"},
-		{'S', "it waits\n"},
-		{'I', "it waits\n"},
-		{'D', "it waits and cannot be interrupted, for a disk or a lock\n"},
-		{'T', "it is stopped, until it gets SIGCONT\n"},
-		{'t', "a debugger has stopped it\n"},
-		{'P', "it does not run\n"},
+		{'R', "it is runnable now\n"},
+		{'S', "it is waiting\n"},
+		{'I', "it is waiting\n"},
+		{'D', "it is in an uninterruptible wait, for a disk or a lock\n"},
+		{'T', "it is stopped until it gets SIGCONT\n"},
+		{'t', "it is stopped by a debugger\n"},
+		{'P', "it is not running\n"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		states[0].letter = cases[i].letter;
 		call(explain, 1, 0);
-		assert_has("process 2147418112 (work) ran at no tick of these 2.5 s: ");
+		assert_has("process 2147418112 (work) did not run at any tick in 2.5 s: ");
 		assert_has(cases[i].explanation);
 		assert_int_equal(count_lines(), 1);
 	}
 	call(explain, 0, 1);
-	assert_has("thread 2147418112 (work) ran");
+	assert_has("thread 2147418112 (work) did not run");
 }
 
 static void what_has_ended_is_not_called_idle(void **state _unused_)
 {
-	static const char ended[] = "stackwide: warning: there are no samples: process 2147418112 "
-				    "ended without running at any tick\n";
+	static const char ended[] =
+		"stackwide: warning: no samples: process 2147418112 ended without running at any tick\n";
 
 	states[0] = (struct target_state){.comm = "work", .letter = 'Z', .has_ended = true};
 	call(explain, 1, 0);
@@ -116,24 +116,24 @@ static void what_has_ended_is_not_called_idle(void **state _unused_)
 	/* Its first thread alone has. */
 	states[0] = (struct target_state){.comm = "work", .letter = 'Z'};
 	call(explain, 1, 0);
-	assert_has("(work) ran at no tick of these 2.5 s: it does not run\n");
+	assert_has("(work) did not run at any tick in 2.5 s: it is not running\n");
 }
 
 static void what_cannot_be_read_has_not_ended(void **state _unused_)
 {
 	read_error = -ENOMEM;
 	call(explain, 1, 0);
-	assert_string_equal(message, "stackwide: warning: there are no samples: process 2147418112 "
-				     "ran at no tick of these 2.5 s\n");
+	assert_string_equal(
+		message,
+		"stackwide: warning: no samples: process 2147418112 did not run at any tick in 2.5 s\n");
 }
 
 static void without_a_target_there_is_one_sentence(void **state _unused_)
 {
 	call(explain, 0, 0);
-	assert_string_equal(message, "stackwide: warning: there are no samples: what was to be "
-				     "sampled did not run\n");
+	assert_string_equal(message, "stackwide: warning: no samples: the target did not run\n");
 	call(explain_locks, 0, 0);
-	assert_has("did not run, and has waited for no lock\n");
+	assert_has("did not run, and waited for no lock\n");
 }
 
 static void no_more_is_said_than_a_person_reads(void **state _unused_)
@@ -152,8 +152,9 @@ static void kernel_threads_are_called_that(void **state _unused_)
 	assert_string_equal(message, "");
 	states[1].is_kernel_thread = true;
 	call(target_hints_warn_of_kernel_threads, 2, 0);
-	assert_string_equal(message, "stackwide: warning: process 2147418113 (work) is a kernel "
-				     "thread: it has kernel stacks only\n");
+	assert_string_equal(
+		message,
+		"stackwide: warning: process 2147418113 (work) is a kernel thread: it has only kernel stacks\n");
 	call(target_hints_warn_of_kernel_threads, 0, 2);
 	assert_has("thread 2147418113 (work) is a kernel thread");
 	for (size_t i = 0; i < ARRAY_LENGTH(states); i++)

@@ -72,7 +72,7 @@ static void an_input_without_the_metric_is_told_with_its_own(void **state _unuse
 	warn(samples, METRIC_NONE);
 	assert_string_equal(message,
 			    "stackwide: warning: b.pb adds nothing: it has the metric cpu, and "
-			    "samples is written; --metric chooses\n");
+			    "samples is written; --metric selects another\n");
 	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, alloc, 1), 0);
 	warn(samples, METRIC_NONE);
 	assert_non_null(strstr(message, "b.pb adds nothing: it has the metrics cpu, alloc, and"));

@@ -225,7 +225,7 @@ static void a_user_that_is_missing_is_told(void **state _unused_)
 	struct error error = {0};
 
 	assert_int_equal(workload_user_init(&user, "no such user", &error), -ENOENT);
-	assert_string_equal(error.message, "there is no user 'no such user' (SUDO_USER)");
+	assert_string_equal(error.message, "no such user: 'no such user' (SUDO_USER)");
 	workload_user_release(&user);
 }
 

@@ -183,7 +183,7 @@ static void what_has_no_counts_is_refused(void **state _unused_)
 	assert_refused(&format_bcc, SAMPLING, "FILE:1: expected stacks with counts");
 	assert_refused(&format_bcc,
 		       SAMPLING "    a\n        18446744073709551615\n\n    a\n        1\n\n",
-		       "FILE:7: the counts of this stack exceed 64 bits");
+		       "FILE:7: the sum of the counts of this stack exceeds 64 bits");
 }
 
 static void it_is_known_by_its_content(void **state _unused_)

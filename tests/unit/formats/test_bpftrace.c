@@ -173,7 +173,7 @@ static void what_has_no_stack_is_refused(void **state _unused_)
 	assert_refused(&format_bpftrace, "", "FILE:1: expected a map with stacks");
 	assert_refused(&format_bpftrace, "@[bash]: 3\n", "FILE:1: expected a map with stacks");
 	assert_refused(&format_bpftrace, "@[\n    a\n]: 18446744073709551615\n@[\n    a\n]: 1\n",
-		       "FILE:4: the counts of this stack exceed 64 bits");
+		       "FILE:4: the sum of the counts of this stack exceeds 64 bits");
 }
 
 static void it_is_known_by_its_content(void **state _unused_)

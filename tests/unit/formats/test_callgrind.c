@@ -2,9 +2,9 @@
 
 #define FORMAT (&format_callgrind)
 
-#define ESTIMATED                                                                          \
-	"FILE: stacks are estimated from what calls one function another; what functions " \
-	"cost themselves is exact\n"
+#define ESTIMATED                                                                 \
+	"FILE: stacks are estimated from calls between pairs of functions; self " \
+	"costs are exact\n"
 
 /* The example of the format's description. */
 static const char manual[] = "# callgrind format\n"
@@ -157,14 +157,15 @@ static void threads_are_kept_apart(void **state _unused_)
 static void totals_that_differ_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=f\n1 2\ntotals: 3\n",
-		      "FILE: the costs add up to 2 Ir, but the file says 3\n", "f 2\n");
+		      "FILE: the costs add up to 2 Ir, but the summary of the file is 3\n",
+		      "f 2\n");
 }
 
 static void malformed_lines_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=f\n1 2\nx\n1 2x\nfn=(3)\ncalls=1 1\n",
 		      "FILE:4: malformed, skipping\nFILE:5: malformed, skipping\n"
-		      "FILE:6: a number that has no name, skipping\n"
+		      "FILE:6: a number without a name, skipping\n"
 		      "FILE:7: a call of nothing, skipping\n",
 		      "f 2\n");
 }
@@ -176,8 +177,8 @@ static void costs_are_added_with_their_signs(void **state _unused_)
 	assert_warned(FORMAT,
 		      "events: Memory\nfn=f\n1 4\ncfn=g\ncalls=1 1\n1 -2\ncfn=g\ncalls=1 1\n"
 		      "1 9\nfn=g\n1 -2\n2 9\ntotals: 11\n",
-		      "FILE: stacks are estimated from what calls one function another; what "
-		      "functions cost themselves is exact\n",
+		      "FILE: stacks are estimated from calls between pairs of functions; self "
+		      "costs are exact\n",
 		      "f 4\nf;g 7\n");
 	assert_refused(FORMAT, "events: Memory\nfn=f\n1 -16\n",
 		       "FILE: at byte 0: expected costs above 0: all sums are negative");
@@ -332,7 +333,7 @@ static void too_many_stacks_become_one(void **state _unused_)
 				    "calls=1 1\n1 %d\n",
 				    i, side, i + 1, 1000 * (60 - i), i + 1, 1000 * (60 - i));
 	assert_int_equal(imported_read(&imported, FORMAT, text.data, text.length), 0);
-	assert_non_null(strstr(imported.warnings.data, "there are too many stacks"));
+	assert_non_null(strstr(imported.warnings.data, "too many stacks"));
 	assert_in_range(profile_count_stacks(imported.profile), 1000, 500000);
 	for (uint32_t i = 0; i < profile_count_samples(imported.profile); i++)
 		self += profile_get_sample(imported.profile, i)->value;

@@ -62,7 +62,7 @@ static void a_list_may_end_without_its_bracket(void **state _unused_)
 static void an_event_that_is_truncated_is_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":1},{\"ph\":\"X\"",
-		      "FILE: at byte 63: the rest of the events cannot be read, skipping this and "
+		      "FILE: at byte 63: cannot read the rest of the events, skipping this and "
 		      "others like it\n",
 		      "thread 1;a 1000\n");
 }
@@ -77,7 +77,7 @@ static void slices_without_end_last_until_their_threads(void **state _unused_)
 static void ends_without_begin_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("E", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
-		      "FILE: 1 ends of slices that did not begin, skipping\n", "thread 1;b 2000\n");
+		      "FILE: 1 ends of slices without a start, skipping\n", "thread 1;b 2000\n");
 }
 
 /* As Perfetto and speedscope read it: the innermost slice of that name, with what is in it; of no name the innermost one. */
@@ -86,7 +86,7 @@ static void an_end_is_of_the_slice_that_it_names(void **state _unused_)
 	assert_warned(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("E", "c", "3") "}," AT(
 			      "E", "b", "5") "}," AT("E", "a", "6") "}]",
-		      "FILE: 1 ends of slices that did not begin, skipping\n",
+		      "FILE: 1 ends of slices without a start, skipping\n",
 		      "thread 1;a 2000\nthread 1;a;b 3000\n");
 	assert_warned(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("B", "c", "3") "}," AT(
@@ -103,7 +103,7 @@ static void an_end_is_of_the_slice_that_it_names(void **state _unused_)
 static void what_outlasts_the_slice_around_it_is_truncated(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":9}]",
-		      "FILE: 1 slices outlast the one that they are in: they are truncated\n",
+		      "FILE: 1 slices outlast the slice around them: they are truncated\n",
 		      "thread 1;a 2000\nthread 1;a;b 2000\n");
 	/* Times are rounded to microseconds: no word about those. */
 	assert_stacks(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":3}]",
@@ -241,8 +241,7 @@ static void ids_are_of_all_processes_unless_they_are_local(void **state _unused_
 static void instants_with_stacks_are_samples_where_nothing_else_weighs(void **state _unused_)
 {
 	static const char warning[] =
-		"FILE: nothing in the trace takes time: 2 instants with stacks "
-		"are read as samples\n";
+		"FILE: the trace has no durations: 2 instants with stacks are read as samples\n";
 
 	assert_warned(FORMAT,
 		      "{\"traceEvents\":[{\"name\":\"hit\",\"sf\":2," INSTANT "},"
@@ -263,8 +262,7 @@ static void instants_with_stacks_are_samples_where_nothing_else_weighs(void **st
 		      0, "thread 1;a 1000\n");
 	assert_warned(
 		FORMAT, "[{\"name\":\"hit\"," INSTANT "}]",
-		"FILE: the trace has 1 instants without stacks and nothing that takes time: a "
-		"trace (-o FILE.pftrace) shows them\n",
+		"FILE: the trace has only 1 instants without stacks, no durations: a trace (-o FILE.pftrace) shows them\n",
 		"");
 }
 
@@ -321,7 +319,7 @@ static void samples_of_no_frame_are_reported(void **state _unused_)
 		FORMAT,
 		"{\"traceEvents\":[" AT("P", "s", "1") ",\"sf\":2}," AT(
 			"P", "s", "1") ",\"sf\":1}],\"stackFrames\":{\"1\":{\"name\":\"f\"}}}",
-		"FILE: 1 samples have a stack that is not there, skipping\n", "thread 1;f 1\n");
+		"FILE: 1 samples refer to missing stacks, skipping\n", "thread 1;f 1\n");
 }
 
 static void frames_in_a_ring_are_truncated(void **state _unused_)
@@ -510,7 +508,7 @@ static void a_duration_that_is_none_is_not_0(void **state _unused_)
 	assert_warned(FORMAT,
 		      "[{\"ph\":\"X\",\"name\":\"f\",\"tid\":7,\"ts\":1,\"dur\":\"long\"},"
 		      "{\"ph\":\"X\",\"name\":\"g\",\"tid\":7,\"ts\":2,\"dur\":\"3\"}]",
-		      "FILE: at byte 1: a slice whose duration is no number, skipping this and "
+		      "FILE: at byte 1: a slice whose duration is not a number, skipping this and "
 		      "others like it\n",
 		      "thread 7;g 3000\n");
 }
@@ -567,7 +565,7 @@ static void flows_join_slices(void **state _unused_)
 	expect_flow(timeline, 3, "d", ATTRIBUTE_FLOW, second);
 	expect_flow(timeline, 4, "e", ATTRIBUTE_TERMINATING_FLOW, second);
 	assert_string_equal(imported.warnings.data,
-			    "FILE: 2 flow events are in no slice, skipping\n");
+			    "FILE: 2 flow events are outside all slices, skipping\n");
 	timeline_free(timeline);
 	imported_release(&imported);
 	/* A profile has none, and misses none. */

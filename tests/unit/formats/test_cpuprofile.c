@@ -57,7 +57,7 @@ static void samples_of_unknown_nodes_are_skipped(void **state _unused_)
 	assert_warned(FORMAT,
 		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"a\"}},"
 		      "{\"id\":1,\"callFrame\":{\"functionName\":\"b\"}}],\"samples\":[1,9,\"x\"]}",
-		      "FILE: at byte 52: a node whose id another one has, skipping this and others "
+		      "FILE: at byte 52: a node with a duplicate id, skipping this and others "
 		      "like it\n",
 		      "a 1\n");
 }
@@ -122,19 +122,21 @@ static void numbers_may_be_strings(void **state _unused_)
 
 static void a_count_that_is_none_is_not_0(void **state _unused_)
 {
-	assert_warned(FORMAT,
-		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},"
-		      "\"hitCount\":\"many\"},{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},"
-		      "\"hitCount\":2}]}",
-		      "FILE: at byte 10: a node whose hits are no number, skipping this and others "
-		      "like it\n",
-		      "g 2\n");
-	assert_warned(FORMAT,
-		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"}}],"
-		      "\"samples\":[1,1],\"timeDeltas\":[1,\"long\"]}",
-		      "FILE: at byte 85: a time that is no number, skipping this and others like "
-		      "it\n",
-		      "f 2\n");
+	assert_warned(
+		FORMAT,
+		"{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},"
+		"\"hitCount\":\"many\"},{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},"
+		"\"hitCount\":2}]}",
+		"FILE: at byte 10: a node whose hits are not a number, skipping this and others "
+		"like it\n",
+		"g 2\n");
+	assert_warned(
+		FORMAT,
+		"{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"}}],"
+		"\"samples\":[1,1],\"timeDeltas\":[1,\"long\"]}",
+		"FILE: at byte 85: a time that is not a number, skipping this and others like "
+		"it\n",
+		"f 2\n");
 }
 
 int main(void)

@@ -215,15 +215,14 @@ static void processed_files_are_known_by_their_columns(void **state _unused_)
 
 static void what_does_not_exist_is_skipped(void **state _unused_)
 {
-	assert_warned(
-		FORMAT,
-		"{\"threads\":[{\"name\":\"t\",\"samples\":{\"stack\":[0,1,2,9]},"
-		"\"stackTable\":{\"frame\":[0,5,0],\"prefix\":[null,null,2]},"
-		"\"frameTable\":{\"func\":[0]},\"funcTable\":{\"name\":[0]},"
-		"\"stringArray\":[\"a\"]}],\"meta\":{\"preprocessedProfileVersion\":48}}",
-		"FILE: at byte 79: a stack whose frame or caller does not exist, skipping this "
-		"and others like it\n",
-		"t;a 1\n");
+	assert_warned(FORMAT,
+		      "{\"threads\":[{\"name\":\"t\",\"samples\":{\"stack\":[0,1,2,9]},"
+		      "\"stackTable\":{\"frame\":[0,5,0],\"prefix\":[null,null,2]},"
+		      "\"frameTable\":{\"func\":[0]},\"funcTable\":{\"name\":[0]},"
+		      "\"stringArray\":[\"a\"]}],\"meta\":{\"preprocessedProfileVersion\":48}}",
+		      "FILE: at byte 79: a stack whose frame or caller is missing, skipping this "
+		      "and others like it\n",
+		      "t;a 1\n");
 }
 
 static void what_is_no_profile_is_refused(void **state _unused_)

@@ -119,11 +119,11 @@ static void broken_rows_are_refused(void **state _unused_)
 	assert_refused_levels("[[0, 1, 1]]",
 			      "FILE: at byte 0: row 0 of the flamebearer: it ends within a bar");
 	assert_refused_levels("[[0, 1, 1, 4]]",
-			      "FILE: at byte 0: row 0 of the flamebearer: a bar has no name");
+			      "FILE: at byte 0: row 0 of the flamebearer: a bar without a name");
 	assert_refused_levels("[[0, 1, 0, 0], [1, 1, 1, 1]]",
-			      "FILE: at byte 0: row 1 of the flamebearer: a bar has no caller");
+			      "FILE: at byte 0: row 1 of the flamebearer: a bar without a caller");
 	assert_refused_levels("[[0, 1, 0, 0], [0, 2, 1, 1]]",
-			      "FILE: at byte 0: row 1 of the flamebearer: a bar has no caller");
+			      "FILE: at byte 0: row 1 of the flamebearer: a bar without a caller");
 	assert_refused_levels("[[18446744073709551615, 1, 0, 0]]",
 			      "FILE: at byte 0: row 0 of the flamebearer: its places exceed 64");
 	assert_refused_levels("[[0, -1, 0, 0]]", "FILE: at byte 81: expected a number from 0");

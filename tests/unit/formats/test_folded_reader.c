@@ -225,7 +225,7 @@ static void scaled_counts_have_64_bits_and_no_more(void **state _unused_)
 	assert_refused(&format_folded, "a 18446744073709551615.9999999\n",
 		       "FILE:1: a count exceeds 64 bits");
 	assert_refused(&format_folded, "a 1844674407370955161.5\na 0.1\n",
-		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+		       "FILE:2: the sum of the counts of this stack exceeds 64 bits");
 }
 
 /* One unit for all that is read together, whatever the order. */
@@ -344,9 +344,9 @@ static void counts_have_64_bits_and_no_more(void **state _unused_)
 	assert_refused(&format_folded, "x 1\na 18446744073709551616\n",
 		       "FILE:2: a count exceeds 64 bits");
 	assert_refused(&format_folded, "a 18446744073709551615\nb 1\na 1\n",
-		       "FILE:3: the counts of this stack exceed 64 bits in sum");
+		       "FILE:3: the sum of the counts of this stack exceeds 64 bits");
 	assert_refused(&format_folded, "a 9223372036854775808\na 9223372036854775808\n",
-		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+		       "FILE:2: the sum of the counts of this stack exceeds 64 bits");
 }
 
 static void annotations_become_kinds_and_come_back(void **state _unused_)
@@ -527,7 +527,7 @@ static void in_a_comparison_both_counts_have_64_bits(void **state _unused_)
 	assert_refused(&format_diff_folded, "a 18446744073709551616 0\n",
 		       "FILE:1: a count exceeds 64 bits");
 	assert_refused(&format_diff_folded, "a 18446744073709551615 0\na 1 0\n",
-		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+		       "FILE:2: the sum of the counts of this stack exceeds 64 bits");
 }
 
 static void one_side_of_a_comparison_is_folded_text(void **state _unused_)

@@ -180,7 +180,7 @@ static void a_cpu_profile_that_was_cut_off_says_so(void **state _unused_)
 
 	put_profile(&words);
 	assert_int_equal(imported_read(&imported, &format_gperftools, words.bytes, 9 * 8), 0);
-	assert_string_equal(imported.warnings.data, "FILE: at byte 72: the profile was cut off\n");
+	assert_string_equal(imported.warnings.data, "FILE: at byte 72: the profile is truncated\n");
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 1},
 		       "[unknown];[unknown] 2\n");
 	imported_release(&imported);
@@ -217,7 +217,7 @@ static void other_files_are_refused(void **state _unused_)
 		       "FILE:1: expected 'heap profile: N");
 	assert_refused(&format_gperftools,
 		       "goroutine profile: total 3\n18446744073709551615 @ 0x1\n1 @ 0x1\n",
-		       "FILE:3: the values of this stack exceed 64 bits");
+		       "FILE:3: the sum of the values of this stack exceeds 64 bits");
 	assert_int_equal(format_gperftools.detect((const uint8_t *)"heap", 4), DETECTED_NOT);
 	assert_int_equal(format_gperftools.detect(NULL, 0), DETECTED_NOT);
 }

@@ -397,7 +397,7 @@ static void damage_costs_its_block_and_is_reported(void **state _unused_)
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_string_equal(imported.warnings.data,
-			    "FILE/x.er/profile: at byte 88: the size of a packet makes no sense, "
+			    "FILE/x.er/profile: at byte 88: impossible size of a packet, "
 			    "skipping the rest of its block\n");
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
 		       "work;__vdso_time 10000000\n");
@@ -429,7 +429,7 @@ static void the_first_damage_ends_a_strict_import(void **state _unused_)
 	gprofng_put_number(&writer.data, 0, 2);
 	tar = finish(&writer);
 	assert_tar_refused(&tar, true,
-			   "FILE/x.er/profile: at byte 88: the size of a packet makes no sense");
+			   "FILE/x.er/profile: at byte 88: impossible size of a packet");
 }
 
 static void what_cannot_be_read_names_the_file(void **state _unused_)

@@ -61,9 +61,10 @@ static void members_come_in_any_order(void **state _unused_)
 	const struct frame *frame;
 
 	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
-	assert_string_equal(imported.warnings.data,
-			    "FILE: at byte 267: a sample that is no node's id, skipping this and "
-			    "others like it\n");
+	assert_string_equal(
+		imported.warnings.data,
+		"FILE: at byte 267: a sample without a node of that id, skipping this and "
+		"others like it\n");
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
 		       "f 1\nf;g 2\n");
 	assert_string_equal(format_get_metric_name(imported.profile, 1), "time");
@@ -89,8 +90,9 @@ static void what_lies_too_deep_weighs_above(void **state _unused_)
 		text_append_string(&text, "]}");
 	text_append_string(&text, "}");
 	assert_int_equal(imported_read(&imported, FORMAT, text.data, text.length), 0);
-	assert_string_equal(imported.warnings.data,
-			    "FILE: 201 nodes lie deeper than 1000 levels: they weigh there\n");
+	assert_string_equal(
+		imported.warnings.data,
+		"FILE: 201 nodes are deeper than 1000 levels: their weight counts at that level\n");
 	assert_int_equal(profile_count_samples(imported.profile), 1);
 	for (uint32_t stack = profile_get_sample(imported.profile, 0)->stack; stack != STACK_EMPTY;
 	     stack = profile_get_stack_parent(imported.profile, stack))
@@ -105,7 +107,7 @@ static void what_is_none_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{\"head\":{\"commit\":\"x\"},\"base\":{\"hitCount\":2}}",
-		       "FILE: at byte 0: expected nodes with functions and what they weigh");
+		       "FILE: at byte 0: expected nodes with functions and weights");
 	assert_refused(FORMAT, "{\"head\":3}", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{\"head\":{\"selfSize\":1}", "FILE: at byte 22: expected");
 }
@@ -128,7 +130,7 @@ static void sizes_may_be_strings(void **state _unused_)
 		FORMAT,
 		"{\"head\":{" CALL("f") ",\"selfSize\":\"large\",\"children\":[{" CALL(
 			"g") ",\"selfSize\":3}]}}",
-		"FILE: at byte 70: a node whose weight is no number, skipping this and others "
+		"FILE: at byte 70: a node whose weight is not a number, skipping this and others "
 		"like it\n",
 		"f;g 3\n");
 }

@@ -74,8 +74,7 @@ static void the_viewer_alone_is_no_profile(void **state _unused_)
 {
 	static const char page[] = PAGE("");
 
-	assert_refused(FORMAT, page,
-		       "FILE: at byte 78: the page is the viewer alone: there is no profile in it");
+	assert_refused(FORMAT, page, "FILE: at byte 78: the page is the viewer without a profile");
 }
 
 static void what_is_no_base64_is_refused_by_its_position(void **state _unused_)

@@ -99,7 +99,7 @@ static void a_heap_profile_that_is_not_whole_is_reported(void **state _unused_)
 	put_dump(&trace, &(struct dump){.allocated = 8, .is_rejected = true});
 	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
 	assert_string_equal(imported.warnings.data,
-			    "FILE: 1 heap profiles of processes are not whole\n");
+			    "FILE: 1 heap profiles of processes are incomplete\n");
 	imported_release(&imported);
 	text_release(&trace);
 }

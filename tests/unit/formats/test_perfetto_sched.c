@@ -706,9 +706,8 @@ static void what_is_not_read_is_reported_where_the_trace_is_rewritten(void **sta
 	assert_string_equal(warnings.data, "");
 	import.is_for_trace = true;
 	assert_int_equal(format_pftrace.read(&import), 0);
-	assert_string_equal(warnings.data,
-			    "x: not read, and left out of what is written: 1 of the kernel's "
-			    "events, 1 of Android's log, 1 of other kinds\n");
+	assert_string_equal(warnings.data, "x: skipped: 1 of the kernel's "
+					   "events, 1 of Android's log, 1 of other kinds\n");
 	profile_free(import.profile);
 	timeline_free(import.timeline);
 	text_release(&warnings);

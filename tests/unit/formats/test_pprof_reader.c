@@ -269,11 +269,11 @@ static void labels_that_are_not_kept_are_told(void **state _unused_)
 	} cases[] = {
 		{"pid", "", ""},
 		{"user", "",
-		 "2 labels of samples (user) are left out: only those of threads and processes are read"},
+		 "2 labels of samples (user) are skipped: only those of threads and processes are read"},
 		{"", "",
-		 "2 labels of samples () are left out: only those of threads and processes are read"},
+		 "2 labels of samples () are skipped: only those of threads and processes are read"},
 		{"state", "",
-		 "2 labels of samples (state) are left out: only those of threads and processes are read"},
+		 "2 labels of samples (state) are skipped: only those of threads and processes are read"},
 		{"state", PPROF_COMMENT "1.0", ""},
 	};
 
@@ -537,19 +537,19 @@ static void what_is_named_must_be_there(void **state _unused_)
 
 	scene_init(&scene);
 	scene.location_ids[0] = 9;
-	assert_is_refused(&scene, "there is no location 9");
+	assert_is_refused(&scene, "no location 9");
 	scene_init(&scene);
 	scene.line.function_id = 9;
-	assert_is_refused(&scene, "there is no function 9");
+	assert_is_refused(&scene, "no function 9");
 	scene_init(&scene);
 	scene.location.mapping_id = 9;
-	assert_is_refused(&scene, "there is no mapping 9");
+	assert_is_refused(&scene, "no mapping 9");
 	scene_init(&scene);
 	scene.function.name = 9;
-	assert_is_refused(&scene, "there is no string 9");
+	assert_is_refused(&scene, "no string 9");
 	scene_init(&scene);
 	scene.type.unit = -1;
-	assert_is_refused(&scene, "there is no string");
+	assert_is_refused(&scene, "no string");
 }
 
 static void a_sample_needs_a_value_for_each_type(void **state _unused_)
@@ -776,15 +776,15 @@ static void assert_pruned(const char *drop, const char *keep, bool keeps_all_fra
 /* As `go tool pprof -traces` shows the same profile. */
 static void frames_that_the_file_drops_are_left_out(void **state _unused_)
 {
-	assert_pruned("malloc.*|ns::.*malloc", ".*::keep", false,
-		      "test.pb.gz: left out 8 frames of 5 samples that the file's drop_frames "
-		      "matches; --all-frames keeps them",
-		      ".malloc(int);sweep 2\nmain 105\nmain;alloc 17\nmain;malloc::keep;sweep 3\n");
-	assert_pruned("(?i)MALLOC", "", false,
-		      "test.pb.gz: left out 7 frames of 4 samples that the file's drop_frames "
-		      "matches; --all-frames keeps them",
-		      ".malloc(int);sweep 2\nmain 101\nmain;alloc 17\nmain;malloc::keep;sweep 3\n"
-		      "main;ns::(anonymous namespace)::malloc(x) 4\n");
+	assert_pruned(
+		"malloc.*|ns::.*malloc", ".*::keep", false,
+		"test.pb.gz: dropped 8 frames of 5 samples that match the file's drop_frames; --all-frames keeps them",
+		".malloc(int);sweep 2\nmain 105\nmain;alloc 17\nmain;malloc::keep;sweep 3\n");
+	assert_pruned(
+		"(?i)MALLOC", "", false,
+		"test.pb.gz: dropped 7 frames of 4 samples that match the file's drop_frames; --all-frames keeps them",
+		".malloc(int);sweep 2\nmain 101\nmain;alloc 17\nmain;malloc::keep;sweep 3\n"
+		"main;ns::(anonymous namespace)::malloc(x) 4\n");
 	/* A part of a name is no match. */
 	assert_pruned("mallo|lloc", "", false, "", ALL_FRAMES);
 	assert_pruned("malloc", "", true, "", ALL_FRAMES);

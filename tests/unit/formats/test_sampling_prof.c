@@ -3,12 +3,12 @@
 #include "import_fixture.h"
 
 #define FORMAT (&format_sampling_prof)
-#define CALLS_ARE_EXACT                                                                  \
-	"FILE: the file has no stacks, and its calls fit several: counts and calls are " \
-	"exact, whole stacks may not be\n"
-#define SEVERAL_FIT                                                                 \
-	"FILE: the file has no stacks, and its calls fit several: self counts are " \
-	"exact, totals and callers may not be\n"
+#define CALLS_ARE_EXACT                                                                \
+	"FILE: the file has no stacks: they are reconstructed from counts and calls, " \
+	"which are exact; stacks may not be\n"
+#define SEVERAL_FIT                                                              \
+	"FILE: the file has no stacks: they are reconstructed from calls; self " \
+	"counts are exact, totals and callers may not be\n"
 
 static const struct call_tree_opts samples = {0};
 
@@ -341,7 +341,7 @@ static void a_file_without_all_its_tables_is_refused(void **state _unused_)
 		       "FILE:5: the file ends before its last table");
 	assert_refused(FORMAT, "x\n\n:0:a,0\n\n", "FILE:1: expected the runtime in milliseconds");
 	assert_refused(FORMAT, "12\n\n:0:a,0\n\n0,x,1\n\n-1,0,1\n",
-		       "FILE:7: no element has a self and a total");
+		       "FILE:7: no element has both self and total");
 }
 
 /* The first is ours, the second is of the tool that the format is from. */

@@ -4,9 +4,9 @@
  */
 #include "import_fixture.h"
 
-#define COMPARISON(verb)                                                              \
-	"FILE: the file " verb " a comparison of two profiles: only growth is read; " \
-	"'stackwide diff BEFORE AFTER' compares the profiles themselves\n"
+#define COMPARISON(verb)       \
+	"FILE: the file " verb \
+	" a comparison of two profiles: only growth is read; 'stackwide diff BEFORE AFTER' compares profiles\n"
 
 static void counts_of_a_stack_are_added_with_their_signs(void **state _unused_)
 {

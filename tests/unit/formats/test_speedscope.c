@@ -130,7 +130,7 @@ static void malformed_samples_and_events_are_skipped(void **state _unused_)
 		FORMAT,
 		"{" FRAMES ",\"profiles\":[{\"unit\":\"none\",\"samples\":[[9],[0],[\"x\"],[1]],"
 		"\"weights\":[1,2,4]}]}",
-		"FILE: at byte 122: a sample with a frame that is not in the table, skipping this "
+		"FILE: at byte 122: a sample with a frame missing in the table, skipping this "
 		"and others like it\n",
 		"a 2\n");
 	assert_warned(
@@ -139,7 +139,7 @@ static void malformed_samples_and_events_are_skipped(void **state _unused_)
 		"{\"type\":\"O\",\"frame\":0,\"at\":5},{\"type\":\"C\",\"frame\":1,\"at\":6},"
 		"{\"type\":\"O\",\"frame\":1,\"at\":4},{\"type\":\"X\",\"frame\":1,\"at\":7},"
 		"{\"type\":\"C\",\"frame\":0,\"at\":9}]}]}",
-		"FILE: at byte 151: the end of a frame that is not innermost, skipping this and "
+		"FILE: at byte 151: the end of a frame that is not the innermost one, skipping this and "
 		"others like it\n",
 		"a 4\n");
 }

@@ -39,11 +39,10 @@ static void objects_are_counted(void **state _unused_)
 
 static void functions_without_stacks_are_told(void **state _unused_)
 {
-	assert_warned(
-		&format_stackprof, "{\"mode\": \"cpu\", \"missed_samples\": 0, " FRAMES "}",
-		"FILE: has no stacks, as it was recorded without raw: true; each function is a stack "
-		"of its own\n",
-		"Object#fib 3\n");
+	assert_warned(&format_stackprof, "{\"mode\": \"cpu\", \"missed_samples\": 0, " FRAMES "}",
+		      "FILE: has no stacks (recorded without raw: true); each function becomes a "
+		      "stack of its own\n",
+		      "Object#fib 3\n");
 }
 
 #define DOCUMENT(raw) "{\"mode\": \"cpu\", \"missed_samples\": 0, \"raw\": " raw ", " FRAMES "}"

@@ -255,7 +255,7 @@ static void an_empty_profile_is_a_picture_that_says_so(void **state _unused_)
 {
 	struct text svg = write_lines("", NULL);
 
-	assert_has(&svg, "There are no samples.");
+	assert_has(&svg, "No samples.");
 	assert_has(&svg, "</svg>");
 	text_release(&svg);
 }

@@ -205,7 +205,7 @@ static void other_pictures_are_refused_politely(void **state _unused_)
 {
 	assert_refused("<?xml version=\"1.0\"?>\n<svg><title>Pie</title><rect x=\"1\" y=\"2\" "
 		       "width=\"3\"/></svg>",
-		       "x.svg: at byte 22: this SVG picture is not a flame graph");
+		       "x.svg: at byte 22: this SVG is not a known kind of flame graph");
 	assert_refused("<html></html>", "expected an SVG picture");
 	assert_refused("", "expected an SVG picture");
 }

@@ -114,7 +114,7 @@ static void damage_ends_the_list(void **state _unused_)
 	tar_put_file(&archive, "a", "1");
 	tar_put_file(&archive, "b", "2");
 	archive.data[1024]++;
-	assert_files(&archive, "a=1\n1024: this is no header of a tar archive");
+	assert_files(&archive, "a=1\n1024: not a header of a tar archive");
 	tar_put_file(&archive, "a", "1");
 	archive.length -= 600;
 	assert_files(&archive, "0: the archive is truncated");

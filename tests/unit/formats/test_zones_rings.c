@@ -141,10 +141,10 @@ static void a_full_ring_has_the_last_zones_and_how_many_are_lost(void **state _u
 	count = timeline_count_zone(result.timeline);
 	/* A zone takes 128 bytes; the oldest block may have lost the begin of its first one. */
 	assert_in_range(count, 3 * 31, 4 * 32);
-	snprintf(warning, sizeof(warning),
-		 "x: %u zones were overwritten before they were read: a ring holds what its "
-		 "thread reported last\n",
-		 1000 - count);
+	snprintf(
+		warning, sizeof(warning),
+		"x: %u zones were overwritten before they were read: a ring keeps the last ones of its thread\n",
+		1000 - count);
 	assert_int_equal(strncmp(result.warnings.data, warning, strlen(warning)), 0);
 	/* The last one is the 1000th. */
 	assert_int_equal(timeline_next_attribute(result.timeline, count - 1, NULL)->value.i64, 999);

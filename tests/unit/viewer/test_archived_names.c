@@ -126,11 +126,12 @@ static void archived_files_name_their_code(void **state _unused_)
 	struct session *session = open_experiment(&program);
 
 	assert_stacks(session, "work;work+0x1200;_Z3addii;work 10000000\n");
-	assert_string_equal(get_warnings(session),
-			    "x.er: 1 of its addresses have mangled names of functions here: "
-			    "stackwide convert x.er -o named.html\n"
-			    "x.er: no names of functions for 1 of its addresses, as no other file "
-			    "is read here: stackwide convert x.er -o named.html\n");
+	assert_string_equal(
+		get_warnings(session),
+		"x.er: 1 of its addresses have mangled function names here; run 'stackwide "
+		"convert x.er -o named.html'\n"
+		"x.er: no function names for 1 of its addresses: the page reads no other "
+		"files; run 'stackwide convert x.er -o named.html'\n");
 	text_release(&program);
 	session_free(session);
 }
@@ -140,9 +141,10 @@ static void experiment_without_copies_says_what_names_its_code(void **state _unu
 	struct session *session = open_experiment(NULL);
 
 	assert_stacks(session, "work;work+0x1200;work+0x1100;work+0x1010 10000000\n");
-	assert_string_equal(get_warnings(session),
-			    "x.er: no names of functions for 3 of its addresses, as no other file "
-			    "is read here: stackwide convert x.er -o named.html\n");
+	assert_string_equal(
+		get_warnings(session),
+		"x.er: no function names for 3 of its addresses: the page reads no other "
+		"files; run 'stackwide convert x.er -o named.html'\n");
 	session_free(session);
 }
 

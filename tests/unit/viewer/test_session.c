@@ -74,7 +74,7 @@ static void bytes_of_no_known_format_are_refused(void **state)
 					&(struct session_input){"x.bin", "\1\2\3", 3, NULL},
 					&source, &error),
 			 -EINVAL);
-	assert_string_equal(error.message, "x.bin: at byte 0: the format is not recognised");
+	assert_string_equal(error.message, "x.bin: at byte 0: unrecognized format");
 	assert_int_equal(session_import(session,
 					&(struct session_input){"a.folded.zst",
 								"\x28\xb5\x2f\xfd\x04", 5, NULL},
@@ -82,8 +82,7 @@ static void bytes_of_no_known_format_are_refused(void **state)
 			 -EBADMSG);
 	assert_string_equal(
 		error.message,
-		"a.folded.zst: at byte 0: it is compressed by zstd: decompress it first, "
-		"or use the command line, which can read it");
+		"a.folded.zst: at byte 0: compressed by zstd: decompress it first, or use the command line");
 	session_free(session);
 }
 

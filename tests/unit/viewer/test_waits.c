@@ -231,7 +231,7 @@ static void what_was_read_since_has_to_be_prepared(void **state _unused_)
 	get_waits(session);
 	fixture_open(session, "a.folded", "a;b 3\n");
 	assert_int_equal(session_get_waits(session, 1, &waits, &error), -EINVAL);
-	assert_string_equal(error.message, "the view is of another profile");
+	assert_string_equal(error.message, "the view belongs to another profile");
 	query(session, NULL, "");
 	assert_int_equal(get_waits(session)->sum, 1300);
 	/* Nobody is known to have ended waits of this metric. */

@@ -216,7 +216,7 @@ int perfetto_heaps_finish(struct perfetto_heaps *heaps)
 	}
 	heaps->trace->import->counts.records += heaps->stacks.length;
 	if (heaps->num_truncated)
-		import_warn(heaps->trace->import, "%llu heap profiles of processes are not whole",
+		import_warn(heaps->trace->import, "%llu heap profiles of processes are incomplete",
 			    (unsigned long long)heaps->num_truncated);
 	return 0;
 }

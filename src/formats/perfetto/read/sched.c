@@ -427,7 +427,7 @@ int perfetto_sched_read(struct perfetto_sched *sched, const struct perfetto_pack
 			cpu = (uint32_t)field.value;
 	if (cpu >= PERFETTO_MAX_CPUS)
 		return reader_skip_byte(sched->trace->import, sched->trace->offset,
-					"scheduling of a CPU that there cannot be");
+					"scheduling of an impossible CPU number");
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			err = read_event(sched, packet, cpu, field.body);

@@ -148,8 +148,9 @@ static int convert(struct perfetto_zones_conversion *conversion, struct perfetto
 		return err;
 	if (num_left_out)
 		import_warn(conversion->import,
-			    "%" PRIu64 " zones are left out of the trace: they lie more than %d "
-			    "deep in others, and Perfetto takes no deeper ones",
+			    "%" PRIu64
+			    " zones are missing in the trace: they are nested more than %d "
+			    "deep, and Perfetto shows no deeper ones",
 			    num_left_out, MAX_SLICE_DEPTH);
 	return 0;
 }

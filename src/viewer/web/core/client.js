@@ -4,7 +4,7 @@ import { pending } from './pending.js';
 
 /** What a person can do about it. @param {string} reason */
 const describeEnd = (reason) => `The page's core has stopped (${reason}). Reload the page and open the files again; ` +
-	'what stops it again is read by the command line: stackwide report FILE';
+	'if one stops it again, use the command line: stackwide report FILE';
 
 export class Client {
 	/**

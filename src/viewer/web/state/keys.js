@@ -23,7 +23,7 @@ export function makeBindings(actions) {
 			{ keys: ';', text: 'Type a fragment', match: plain(';'), run: actions.typeFragment },
 			{ keys: 'Escape', text: 'Nothing selected', match: plain('Escape'), run: actions.clear },
 			{ keys: 'Alt+←  Alt+→', text: 'Back, forward' },
-			{ keys: 'f  x', text: 'Filter: only, or without, what is selected' },
+			{ keys: 'f  x', text: 'Filter: only, or without, the selection' },
 			{ keys: 'm', text: 'Menu of the selection', match: plain('m'), run: actions.menu },
 			{ keys: 'c', text: 'Copy the selection as folded text', match: plain('c'), run: actions.copy },
 			{ keys: '1 … 9', text: 'The tabs' },
@@ -48,9 +48,9 @@ export function makeBindings(actions) {
 		]],
 		['In the heatmap of time', [
 			{ keys: '↑ ↓ ← →  Page ↑ ↓', text: 'Move; with Shift select a range' },
-			{ keys: 'Enter', text: 'Look at the range only' },
-			{ keys: 'x', text: 'Leave the range out' },
-			{ keys: 'Escape', text: 'Nothing selected, then all times' },
+			{ keys: 'Enter', text: 'Show the range only' },
+			{ keys: 'x', text: 'Exclude the range' },
+			{ keys: 'Escape', text: 'Clear the selection, then show all times' },
 		]],
 	];
 }

@@ -48,7 +48,7 @@ export class Crumbs {
 	/** Who wants to see them all gets there in a few clicks. @param {string} label */
 	makeGap(label) {
 		return make('button', {
-			class: 'crumb gap', title: 'Show more levels of the selection', onclick: () => {
+			class: 'crumb gap', title: 'Show more frames of the selection', onclick: () => {
 				this.room *= 4;
 				this.show();
 			},
@@ -251,7 +251,7 @@ export class Search {
 		if (!matches) return;
 		const at = this.flame.goToMatch(step);
 		if (staysHere) this.box.focus();
-		announce(at ? `Match ${at} of ${this.flame.getMatches().length}` : 'No match is in sight');
+		announce(at ? `Match ${at} of ${this.flame.getMatches().length}` : 'No visible match');
 	}
 
 	/** The search as a pattern of a filter or of colours. Plain text is found in either case of its letters. */

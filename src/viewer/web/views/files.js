@@ -95,7 +95,7 @@ export class Files {
 			try {
 				this.open(await pending.track(readDrop(event.dataTransfer)));
 			} catch (error) {
-				this.complain(`what was dropped cannot be read: ${/** @type {Error} */ (error).message}`);
+				this.complain(`cannot read the dropped item: ${/** @type {Error} */ (error).message}`);
 			}
 		});
 	}
@@ -165,7 +165,7 @@ export class FilesView {
 				make('button', { class: 'button', onclick: () => this.files.choose() }, icon('open'), 'Add files…'),
 				make('button', { class: 'button', onclick: () => this.files.folder.click() }, 'Add a folder…'),
 				this.canCompare() ? make('button', { class: 'button', id: 'swap', onclick: () => this.swap() }, icon('swap'), 'Swap A and B') : null,
-				make('span', { class: 'muted' }, 'A file is off, shown, or, in a comparison, what came before.')),
+				make('span', { class: 'muted' }, 'A file is off, shown, or the baseline of a comparison.')),
 			make('div', { class: 'cards' }, ...sources.map((source) => this.makeCard(source))));
 	}
 

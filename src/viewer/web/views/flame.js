@@ -463,7 +463,7 @@ export class FlameView {
 		const module = symbol === ALL ? '' : names.getModule(boxes.function(box));
 		const rows = [
 			make('div', { class: 'tip-name' }, symbol === ALL ? 'all' : shorten(names.getName(symbol))),
-			make('div', { class: 'tip-about' }, symbol === ALL ? 'every stack that passes the filters'
+			make('div', { class: 'tip-about' }, symbol === ALL ? 'every stack that matches the filters'
 				: [kind, shorten(module)].filter(Boolean).join(' · ')),
 			this.describeNumber('total', boxes.total(box), metric, inclusive, sum),
 		];

@@ -25,7 +25,7 @@ export class FlatView {
 		/** @type {Table<FunctionRow>} */
 		this.table = new Table(place, {
 			label: 'Functions', columns: this.makeColumns(), sort: 'self', getKey: (row) => row.id,
-			empty: 'No function has this in its name.',
+			empty: 'No function has a name with this text.',
 			onselect: (row) => model.selectLevels([row.level]),
 			onmenu: (row, at) => actions.openMenu([row.level], row.level, at),
 		});

@@ -299,7 +299,7 @@ export class HeatmapView {
 		if (grid.timeless)
 			parts.push(make('span', { class: 'muted', id: 'heatmap-timeless', 'data-value': grid.timeless },
 				`${formatValue(grid.timeless, metric.unit)} without a time`));
-		parts.push(make('span', { class: 'heat-legend', title: 'Weight of a cell; colours change with its square root' }, '0',
+		parts.push(make('span', { class: 'heat-legend', title: 'Weight of a cell; colours follow its square root' }, '0',
 			make('i', { style: `background: linear-gradient(90deg, ${stops.join(', ')})` }), formatValue(grid.max, metric.unit)));
 		find('heatmap-bar').replaceChildren(...parts);
 	}

@@ -36,11 +36,11 @@ export class ListView {
 		const place = make('div', { class: 'fill' });
 		find(list.id).replaceChildren(
 			make('div', { class: 'view-bar' }, make('span', { class: 'muted' },
-				`Click a row to look at this ${list.kind} only; right-click for more.`)), place);
+				`Click a row to show this ${list.kind} only; right-click for more.`)), place);
 		/** @type {Table<ListRow>} */
 		this.table = new Table(place, {
 			label: `${list.label} list`, columns: this.makeColumns(), sort: 'total', getKey: (row) => row.id,
-			empty: `The data names no ${list.kind}.`,
+			empty: `The data has no ${list.kind}.`,
 			onselect: (row) => this.filter(row, false),
 			onmenu: (row, at) => openMenu([
 				{ heading: shorten(row.name, 60) },

@@ -35,13 +35,13 @@ function describeReading(source) {
 	if (source.records) facts.push(['Records', group(source.records)]);
 	facts.push(['Stacks, by thread and metric', group(source.samples)]);
 	for (const [label, name] of [['Malformed, skipped', 'skipped'], ['Events of an unknown kind', 'unknown_events'],
-		['Stacks that were cut', 'truncated_stacks'], ['Events without their stack', 'without_stack'],
+		['Truncated stacks', 'truncated_stacks'], ['Events without a stack', 'without_stack'],
 		['Samples lost by the producer', 'lost_samples']]) {
 		const count = tallies[`import.${name}`] ?? 0;
 		facts.push([label, group(count), count > 0]);
 	}
 	const pruned = tallies['import.pruned_weight'] ?? 0;
-	facts.push(['Left out as too small to draw', pruned ? formatPercent(pruned, source.weight) : '0', pruned > 0]);
+	facts.push(['Dropped: too small to draw', pruned ? formatPercent(pruned, source.weight) : '0', pruned > 0]);
 	return facts;
 }
 
@@ -74,7 +74,7 @@ function describeRecording(source) {
 	facts.push(...describeReasons(getReasons(source, 'lost'), (tallies.samples ?? 0) + get('lost_samples')));
 	const unnamed = getReasons(source, 'frames.unnamed');
 	const frames = unnamed.reduce((sum, [, count]) => sum + count, tallies['frames.named'] ?? 0);
-	if (frames) facts.push(['Frames without a name', formatPercent(frames - (tallies['frames.named'] ?? 0), frames)]);
+	if (frames) facts.push(['Unnamed frames', formatPercent(frames - (tallies['frames.named'] ?? 0), frames)]);
 	facts.push(...describeReasons(unnamed, frames));
 	return facts;
 }

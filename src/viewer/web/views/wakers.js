@@ -43,7 +43,7 @@ export class WakersView {
 		/** @type {TreeTable<WakerRow>} */
 		this.rows = new TreeTable(place, {
 			label: 'Wakers', columns: this.makeColumns(), getKey: (row) => `${row.waker}-${row.node}`,
-			empty: 'The selection has no waits of which it is known who ended them.',
+			empty: 'The selection has no waits with a known waker.',
 			onmenu: (row, at) => {
 				const level = this.getLevel(row);
 				actions.openMenu([level], level, at);
@@ -66,7 +66,7 @@ export class WakersView {
 				show: (row) => make('span', { 'data-value': row.total }, formatValue(row.total, unit)) },
 			{ id: 'percent', label: 'Share', width: 'minmax(88px, 130px)', isNumber: true, sortBy: (row) => row.total,
 				show: (row) => formatPercent(row.total, sum), bar: (row) => (sum ? row.total / sum : 0) },
-			makeTreeColumn('Waker, and what it did, from the inside out'),
+			makeTreeColumn('Waker and its stack, innermost frame first'),
 		];
 	}
 
