@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "objfile/architectures.h"
+#include "objfile/architecture.h"
 
 #define NOTE_TYPE 3
 #define NOTE_NAME "stapsdt"
@@ -66,26 +66,6 @@ int usdt_read_notes(const void *notes, size_t size,
 }
 
 /* ---- arguments ---------------------------------------------------------------------------- */
-
-bool operand_is_word(const char *text, size_t length, const char *word)
-{
-	return strlen(word) == length && memcmp(text, word, length) == 0;
-}
-
-bool operand_read_number(const char *text, const char *end, int64_t *ret)
-{
-	char digits[24];
-	char *stop;
-	size_t length = (size_t)(end - text);
-
-	if (!length || length >= sizeof(digits) || !strchr("-+0123456789", text[0]))
-		return false;
-	memcpy(digits, text, length);
-	digits[length] = '\0';
-	errno = 0;
-	*ret = strtoll(digits, &stop, 0);
-	return !*stop && !errno;
-}
 
 /* The end of the first argument: a blank, except in brackets. */
 static const char *find_end(const char *text)

@@ -7,7 +7,8 @@
 #include "base/attributes.h"
 #include "base/bytes.h"
 #include "objfile/architectures.h"
-#include "objfile/plt.h"
+#include "objfile/operand.h"
+#include "objfile/plt_stubs.h"
 #include "objfile/usdt.h"
 
 static const uint8_t arguments[] = {0, 1, 2, 3, 4, 5, 6, 7};
