@@ -91,7 +91,7 @@ static __always_inline void follow_free(__u64 tid, __u32 start)
 }
 
 /*
- * Count a tick. Returns the thread that it has interrupted, pid in the upper half, or 0 if that is
+ * Count a tick. Returns the thread it has interrupted, pid in the upper half, or 0 if that is
  * not sampled.
  */
 static __always_inline __u64 begin_tick(struct wire_counters *counter)

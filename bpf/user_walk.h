@@ -347,7 +347,7 @@ struct raw_budget {
 };
 PER_CPU(struct raw_budget, raw_budget);
 
-/* Whether user space may still find the stack by the tables that it has or will have. */
+/* Whether user space may still find the stack by the tables it has or will have. */
 static __always_inline bool is_recoverable(__u32 walk_end)
 {
 	return walk_end == WALK_NO_PROCESS || walk_end == WALK_NO_MAPPING ||

@@ -192,7 +192,7 @@ bool capture_name_read(int year, int month, int day, const char *name, int64_t *
  * them: so the captures need not be read again for it.
  *
  * The captures are authoritative, also about their existence. A text counts only for a capture with
- * the same name, size and time of change as the one that it was made from. An index that is
+ * the same name, size and time of change as the one it was made from. An index that is
  * missing, damaged, of other users or of another kind counts as empty. So no lock is needed: two
  * programs that write at once may lose lines, but lines are made again.
  *

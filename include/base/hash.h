@@ -50,7 +50,7 @@ _must_check_ int hash_index_reserve(struct hash_index *index, size_t num_items);
 /* Add an item that is not in the index yet. Returns 0 or -ENOMEM. */
 _must_check_ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item);
 
-/* Remove an item that is in the index, under the hash that it was added with. */
+/* Remove an item that is in the index, under the hash it was added with. */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t item);
 
 #endif

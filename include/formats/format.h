@@ -60,8 +60,8 @@ struct format {
 	const char *extension; /* with its dot; "" without one of its own */
 	const char *summary;   /* for the help */
 	const char *
-		producers; /* for the help: writers of the files that it was tried with; NULL: only we */
-	bool has_times;        /* written files hold a timeline */
+		producers; /* for the help: writers of the files it was tried with; NULL: only we */
+	bool has_times;    /* written files hold a timeline */
 	bool has_times_alone;  /* and nothing else */
 	bool has_timestamps;   /* written files hold the times of the samples */
 	bool has_all_metrics;  /* written files hold every metric, not a chosen one */

@@ -108,7 +108,7 @@ static inline bool location_is_in_module(const struct location *location)
 /* A mapped file. */
 struct module {
 	uint32_t path;
-	uint32_t copy; /* string: path of a copy in the input that it was read from; empty: none */
+	uint32_t copy; /* string: path of a copy in the input it was read from; empty: none */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint8_t build_id_size; /* in bytes; 0: no build ID */
 };

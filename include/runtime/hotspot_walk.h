@@ -834,7 +834,7 @@ HOTSPOT_INLINE int hotspot_is_native(struct hotspot_walk *hotspot, wire_u64 cons
  * Otherwise it may not be its own frame. It is, unless it is calling something (then r13 is the
  * caller's stack pointer) or something has returned (then the return address is on top).
  *
- * A stub that it has called may be the one that replaces a compiled frame by interpreted ones,
+ * A stub it has called may be the one that replaces a compiled frame by interpreted ones,
  * which may not be filled in yet.
  */
 HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct walk *walk,

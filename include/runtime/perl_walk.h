@@ -97,7 +97,7 @@
 
 #define PERL_HASH_HAS_NAME 0x02000000
 
-#define PERL_CODE_PACKAGE 32 /* a hash: the package that it was compiled in */
+#define PERL_CODE_PACKAGE 32 /* a hash: the package it was compiled in */
 #define PERL_CODE_FIRST   40 /* operation */
 #define PERL_CODE_GLOB    56 /* or its name, by flag */
 #define PERL_CODE_FLAGS   92 /* 32 bits */
@@ -109,7 +109,7 @@
 
 #define PERL_GLOB_NAME      32
 #define PERL_GLOB_PACKAGE   40 /* a hash */
-#define PERL_CONTENT_ORIGIN 56 /* in a glob's contents: the glob that it was made for */
+#define PERL_CONTENT_ORIGIN 56 /* in a glob's contents: the glob it was made for */
 
 #define PERL_BUCKETS_LAST 24 /* in the body of a hash: the number of the last bucket */
 /* More data of a hash: its name, or a list of names, starting with it. */
@@ -712,7 +712,7 @@ PERL_INLINE wire_u64 perl_find_package_name(struct perl_walk *walk, wire_u64 pac
 	return name;
 }
 
-/* A subroutine bears the name of the glob that it was made for. */
+/* A subroutine bears the name of the glob it was made for. */
 PERL_INLINE void perl_find_origin(struct perl_walk *walk, wire_u64 code)
 {
 	wire_u64 content = 0;

@@ -52,7 +52,7 @@
 #define PHP_FRAME_INSTRUCTION 0
 #define PHP_FRAME_FUNCTION    24
 #define PHP_FRAME_THIS \
-	32 /* the object whose method it is; without a function, the generator that it is in */
+	32 /* the object whose method it is; without a function, the generator it is in */
 #define PHP_FRAME_INFO     40 /* 32 bits: how it was called, and more */
 #define PHP_FRAME_PREVIOUS 48 /* the caller's */
 #define PHP_FRAME_BYTES    56

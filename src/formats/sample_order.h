@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 
 /*
- * ret   indexes of all samples; those of one thread and metric in the order that they have in the
+ * ret   indexes of all samples; those of one thread and metric in the order they have in the
  *       profile; the caller frees it
  *
  * Returns 0 or -ENOMEM.

@@ -1,4 +1,4 @@
-/* A file's own description, in the data that it is loaded with. */
+/* A file's own description, in the data it is loaded with. */
 #ifndef RUNTIME_FILE_DATA_H
 #define RUNTIME_FILE_DATA_H
 

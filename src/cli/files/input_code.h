@@ -14,7 +14,7 @@
 struct input_code;
 
 /*
- * import       the input, and the profile that it is read into; borrowed
+ * import       the input, and the profile it is read into; borrowed
  * folders      of --symbols, num_folders of them; borrowed
  *
  * Returns NULL when out of memory.

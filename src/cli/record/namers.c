@@ -465,7 +465,7 @@ static bool charge_owner(struct namers *namers, uint32_t file, uint64_t cpu_ns, 
 	return true;
 }
 
-/* Blame the file that it was reading, if any. Returns whether another namer may do better. */
+/* Blame the file it was reading, if any. Returns whether another namer may do better. */
 static bool learn(struct namers *namers, int wait_status)
 {
 	uint32_t file = namers->state->file;

@@ -1,5 +1,5 @@
 /*
- * The file table reads the build ID of each file that it has just opened, before it knows whether
+ * The file table reads the build ID of each file it has just opened, before it knows whether
  * it is the file it looks for. The same answer has all other facts of the file, kept by
  * descriptor. If the table closes it, another file gets it and is asked about in turn.
  *

@@ -563,7 +563,7 @@ static int offer(const struct event_listing *listing, const struct event_offer *
 	return listing->handle(offer, listing->context);
 }
 
-/* Whether this kernel has the tracepoints that it is made of. */
+/* Whether this kernel has the tracepoints it is made of. */
 static bool is_found(const struct event_listing *listing, const struct event_name *name)
 {
 	_cleanup_(event_list_release) struct event_list described = {0};

@@ -1,4 +1,4 @@
-/* The runtime that a process runs, by the files that it has mapped. Not thread-safe. */
+/* The runtime that a process runs, by the files it has mapped. Not thread-safe. */
 #ifndef COLLECT_RUNTIMES_PROCESS_RUNTIME_H
 #define COLLECT_RUNTIMES_PROCESS_RUNTIME_H
 

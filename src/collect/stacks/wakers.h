@@ -1,5 +1,5 @@
 /*
- * The wakers of waits: keeps each waker until the wait that it has ended is recorded, and combines
+ * The wakers of waits: keeps each waker until the wait it has ended is recorded, and combines
  * the stacks of both.
  *
  * Such a stack is that of the wait, up to the frame for its kind, then a frame `--`, and then the

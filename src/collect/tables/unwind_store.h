@@ -68,7 +68,7 @@ struct unwind_address_space {
 };
 
 /*
- * Publish the mappings of a process, and retire the range that it had before.
+ * Publish the mappings of a process, and retire the range it had before.
  *
  * Returns 0, -ENOSPC (no room: the process has none now) or another negative errno.
  */

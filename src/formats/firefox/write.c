@@ -2,7 +2,7 @@
  * The Firefox Profiler's processed profile, version 60: the oldest in which threads share the
  * tables of stacks, frames and functions, so that a stack here is a stack there.
  *
- * The file contains every thread once for each metric that it has samples of; all but the first are
+ * The file contains every thread once for each metric it has samples of; all but the first are
  * copies under another id. Data that the format has no place for, the exact names of metrics and
  * threads, is in an object `stackwide` of each thread. The samples have no time, and are put one
  * after the other, each as long as it weighs.

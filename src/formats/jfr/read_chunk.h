@@ -21,7 +21,7 @@ struct jfr_constant {
 	uint32_t class;
 	uint32_t offset;  /* of its value in the chunk */
 	uint32_t made;    /* id of the thread, method or stack decoded from it; JFR_NONE: not yet */
-	uint8_t made_for; /* the role that it was decoded as; a damaged file may use several */
+	uint8_t made_for; /* the role it was decoded as; a damaged file may use several */
 };
 INTERN_TABLE(jfr_constant_table, struct jfr_constant, class, key);
 

@@ -11,7 +11,7 @@
  *
  * A location of pprof is a code address with the calls inlined there. Ours are the same when a
  * recorder made them; an importer of folded text has every inlined call as a location of its own.
- * Here it is joined with the function that it is inlined into. Such a chain of our locations is a
+ * Here it is joined with the function it is inlined into. Such a chain of our locations is a
  * stack of the table `chains`, and its number is the id.
  */
 #include "formats/pprof/pprof.h"

@@ -30,7 +30,7 @@
 struct sampling_prof_open_element {
 	uint64_t self;
 	uint64_t total;
-	uint32_t seen_in; /* the last sample that it was counted for, from 1 */
+	uint32_t seen_in; /* the last sample it was counted for, from 1 */
 };
 
 struct edge {

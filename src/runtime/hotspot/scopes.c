@@ -1,6 +1,6 @@
 /*
  * An nmethod has PcDescs, sorted by their place in the code. Each refers to a scope: a method, its
- * bytecode, and the scope that it was inlined into, if any. Scopes are a sequence of numbers; a
+ * bytecode, and the scope it was inlined into, if any. Scopes are a sequence of numbers; a
  * reference is the scope's distance from the start. A scope precedes those that were inlined into
  * it.
  *

@@ -71,7 +71,7 @@ _must_check_ int v8_code_find_source(const struct v8_byte_array *code, uint32_t 
 				     uint32_t *ret);
 
 /*
- * An inlining: the literal with its function, or V8_OWN_FUNCTION, and the inlining that it is in; V8_NOT_INLINED: none. Returns 0 or -EBADMSG.
+ * An inlining: the literal with its function, or V8_OWN_FUNCTION, and the inlining it is in; V8_NOT_INLINED: none. Returns 0 or -EBADMSG.
  */
 _must_check_ int v8_inlining_get(const struct v8_byte_array *inlinings, int32_t inlining,
 				 uint32_t *ret_literal, int32_t *ret_outer);

@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Write a file, and the folders that it is in. */
+/* Write a file, and the folders it is in. */
 static void put(struct machine *machine, const char *path, const char *content)
 {
 	char *copy = strdup(path);

@@ -73,7 +73,7 @@ static void cpus_that_lack_memory_are_not_missing(void **state _unused_)
 	failing_memory_try_all(read_cpus, NULL);
 }
 
-/* Where cgroup2 is mounted, the reason is not that it is not. */
+/* Where cgroup2 is mounted, the reason is another one. */
 static void a_cgroup_that_lacks_memory_is_no_missing_mount(void **state _unused_)
 {
 	struct error error = {0};

@@ -48,7 +48,7 @@ bool is_alive_in_test(pid_t id)
 	return false;
 }
 
-/* Threads above 1,000,000 are of the process that they have in the last digits. */
+/* Threads above 1,000,000 are of the process they have in the last digits. */
 pid_t get_pid_in_test(pid_t tid)
 {
 	return tid > 1000000 ? tid % 1000000 : tid;

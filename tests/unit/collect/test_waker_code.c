@@ -60,7 +60,7 @@ static void hidden_addresses_give_nothing(_unused_ void **state)
 static void a_system_call_keeps_what_is_outside_of_the_wakeup(_unused_ void **state)
 {
 	struct waker_code code = read_text(kallsyms);
-	/* Behind the page fault that it is in, which is the thread's own doing. */
+	/* Behind the page fault it is in, which is the thread's own doing. */
 	const uint64_t pcs[] = {0xffffffff90000000, 0xffffffff81001234, 0xffffffff82000000,
 				0xffffffff81000d90, 0xffffffff81000d40};
 	struct waker_levels levels = waker_code_find_levels(&code, pcs, 5);

@@ -197,7 +197,7 @@ static void early_async_profilers_say_what_they_sampled(void **state _unused_)
 	assert_is_running("filter", "cpu", "jdk.ExecutionSample.wall");
 }
 
-/* A thread that waits is one event for all the ticks that it was seen at. */
+/* A thread that waits is one event for all the ticks it was seen at. */
 static void a_sample_of_the_wall_clock_counts_for_all_its_ticks(void **state _unused_)
 {
 	static const char event_class[] =

@@ -363,7 +363,7 @@ static uint32_t get_fingerprint(struct fake_process *process)
 	return process->frames[0].fingerprint;
 }
 
-/* An address may be another function's after the request that it was of. */
+/* An address may be another function's after the request it was of. */
 static void functions_at_one_address_are_told_apart(void **state)
 {
 	struct fake_process *process = *state;

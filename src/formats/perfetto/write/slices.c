@@ -1,5 +1,5 @@
 /*
- * The events of zones and occupancies, with the tracks that they are on. A track is declared when
+ * The events of zones and occupancies, with the tracks they are on. A track is declared when
  * its first event asks for its id (perfetto_tracks_use_…()), so that a trace has no empty tracks.
  *
  * A zone changes the fill of its region, which is a counter with a track of its own. The value

@@ -51,7 +51,7 @@ _must_check_ int perfetto_end_region_slice(struct perfetto_event_writer *writer,
 					   struct perfetto_tracks *tracks, uint32_t region,
 					   uint64_t flow_out, uint64_t time_ns);
 
-/* The thread's slice: the region that it is on. */
+/* The thread's slice: the region it is on. */
 _must_check_ int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
 					     struct perfetto_tracks *tracks,
 					     const struct occupancy *occupancy);
