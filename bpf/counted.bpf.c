@@ -61,7 +61,7 @@ const volatile __u32 weight_bytes = 0;
 const volatile bool is_weight_signed = false;
 /* Weight of a hit without another source. */
 const volatile __u64 hit_weight = 1;
-/* The weight of a hit is the time, in ns, since its thread was at the point of on_begin(). */
+/* The weight of a hit is the time, in ns, since its thread was at the point of on_start(). */
 const volatile bool weighs_time = false;
 /* Hits are ends of system calls. */
 const volatile bool has_calls = false;
@@ -74,22 +74,22 @@ volatile bool is_recording = false;
 #define MAX_WEIGHT     (1ull << 48) /* of a hit: no amount is larger */
 #define MAX_PERIOD     (1ull << 56)
 /* Threads at a time. */
-#define MAX_BEGUN 65536
+#define MAX_STARTED 65536
 /* Hash seed that keeps kernel stacks of this program apart from others, which start elsewhere. */
 #define EVENT_SEED 3
 
 PER_CPU(struct wire_period_state, period_states);
 
 /*
- * Keyed by tid: when the thread was last at on_begin(). Entries without an end, as of exited
+ * Keyed by tid: when the thread was last at on_start(). Entries without an end, as of exited
  * threads, are evicted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_BEGUN);
+	__uint(max_entries, MAX_STARTED);
 	__type(key, __u32);
 	__type(value, __u64);
-} begins SEC(".maps");
+} starts SEC(".maps");
 
 /*
  * The weight of a hit: 0 if the field is negative, as the result of a failed call, or not an
@@ -109,17 +109,17 @@ static __always_inline __u64 read_weight(void *record)
 	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
-/* Time, in ns, since the running thread was at on_begin(); 0: unknown. */
+/* Time, in ns, since the running thread was at on_start(); 0: unknown. */
 static __always_inline __u64 take_time(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	__u64 *begun_ns = bpf_map_lookup_elem(&begins, &tid);
+	__u64 *started_ns = bpf_map_lookup_elem(&starts, &tid);
 	__u64 time_ns;
 
-	if (!begun_ns)
+	if (!started_ns)
 		return 0;
-	time_ns = bpf_ktime_get_ns() - *begun_ns;
-	bpf_map_delete_elem(&begins, &tid);
+	time_ns = bpf_ktime_get_ns() - *started_ns;
+	bpf_map_delete_elem(&starts, &tid);
 	return time_ns ? time_ns : 1;
 }
 
@@ -264,7 +264,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
  * upper half. On an idle CPU it was an interrupt, which counts only if the whole machine is
  * recorded.
  */
-static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
+static __always_inline bool start_hit(struct wire_counters *counter, __u64 *ret)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
@@ -278,7 +278,7 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 		counter->filtered++;
 		return false;
 	}
-	*ret = begin_tick(counter);
+	*ret = start_tick(counter);
 	return *ret;
 }
 
@@ -311,7 +311,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 
 	if (!is_recording || !counter || !state)
 		return 0;
-	if (!begin_hit(counter, &pid_tgid))
+	if (!start_hit(counter, &pid_tgid))
 		return 0;
 	if (has_filter && !passes_filter(record)) {
 		counter->unmatched++;
@@ -372,7 +372,7 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 			counter->weightless++;
 		return;
 	}
-	if (!begin_hit(counter, &pid_tgid))
+	if (!start_hit(counter, &pid_tgid))
 		return;
 	if (is_call_of_allocator(ctx, weight))
 		counter->weightless++;
@@ -427,7 +427,7 @@ static __always_inline void let_cpu_go(void)
 		bpf_preempt_enable();
 }
 
-static __always_inline bool begin_alone(struct wire_running *mine)
+static __always_inline bool start_alone(struct wire_running *mine)
 {
 	const volatile __u64 *num_running = &mine->num_running;
 
@@ -468,7 +468,7 @@ int on_probe(struct user_registers *ctx)
 	keep_cpu();
 	mine = get_per_cpu(&running);
 	if (mine) {
-		bool is_alone = begin_alone(mine);
+		bool is_alone = start_alone(mine);
 
 		if (is_recording)
 			handle_point(ctx, mine, is_alone);
@@ -509,7 +509,7 @@ int on_filtered_tracepoint(void *ctx)
 
 /* And this one beside, where time is weighed. */
 SEC("tracepoint")
-int on_begin(void *ctx)
+int on_start(void *ctx)
 {
 	COUNT_OWN_TIME;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -517,7 +517,7 @@ int on_begin(void *ctx)
 
 	/* If the map is full, the start will be unknown at the end. */
 	if (is_recording && tid && is_target(tid))
-		(void)bpf_map_update_elem(&begins, &tid, &now_ns, BPF_ANY);
+		(void)bpf_map_update_elem(&starts, &tid, &now_ns, BPF_ANY);
 	return 0;
 }
 
@@ -568,7 +568,7 @@ int on_request(void *ctx)
 
 	if (!is_recording || !counter || !state)
 		return 0;
-	if (!begin_hit(counter, &pid_tgid))
+	if (!start_hit(counter, &pid_tgid))
 		return 0;
 	num_requests = add_weight(state, 1);
 	if (num_requests)

@@ -21,7 +21,7 @@
 #define KERNEL_SEED 1
 
 /* Set by user space before it records: the start, CLOCK_MONOTONIC. */
-volatile __u64 begin_ns = 0;
+volatile __u64 start_ns = 0;
 /* Set by user space before loading. */
 const volatile __u64 period_ns = 0;
 /* Shorter intervals are ignored, as if they had not happened. */
@@ -38,7 +38,7 @@ const volatile bool notes_in_tasks = false;
 enum departure_origin {
 	DEPARTED,           /* it has left one */
 	STARTED,            /* it is new and has not run yet */
-	ASLEEP_SINCE_BEGIN, /* it was asleep already at the start of the recording */
+	ASLEEP_SINCE_START, /* it was asleep already at the start of the recording */
 };
 
 enum exit_stage {
@@ -112,15 +112,15 @@ static __always_inline void forget_departure(struct task_struct *task)
 }
 
 /* Since when a thread has lived in the recording, as far as that has not been counted. */
-static __always_inline __u64 get_life_begin(struct task_struct *task,
+static __always_inline __u64 get_life_start(struct task_struct *task,
 					    const struct departure *departure)
 {
-	__u64 start_ns;
+	__u64 started_ns;
 
 	if (departure && departure->lives_since_ns)
 		return departure->lives_since_ns;
-	start_ns = TASK_FIELD(task, start_time);
-	return start_ns > begin_ns ? start_ns : begin_ns;
+	started_ns = TASK_FIELD(task, start_time);
+	return started_ns > start_ns ? started_ns : start_ns;
 }
 
 /* Count its lifetime up to a time. */
@@ -128,7 +128,7 @@ static __always_inline void count_life(struct wire_off_cpu_counters *counter,
 				       struct task_struct *task, struct departure *departure,
 				       __u64 until_ns)
 {
-	counter->lived_ns += until_ns - get_life_begin(task, departure);
+	counter->lived_ns += until_ns - get_life_start(task, departure);
 	if (departure)
 		departure->lives_since_ns = until_ns;
 }
@@ -162,7 +162,7 @@ static __always_inline void set_phase(struct departure *departure)
 	if (departure->has_phase)
 		return;
 	random = get_random();
-	wire_begin_period(&departure->phase, period_ns, &random);
+	wire_start_period(&departure->phase, period_ns, &random);
 	departure->has_phase = true;
 }
 

@@ -102,11 +102,11 @@ int on_tick(struct bpf_perf_event_data *ctx)
 
 	if (!counter || !scratch || !ring)
 		return 0; /* impossible */
-	pid_tgid = begin_tick(counter);
+	pid_tgid = start_tick(counter);
 	if (!pid_tgid)
 		return 0;
 	sample = &scratch->sample;
-	begin_sample(sample, pid_tgid, in_user_mode);
+	start_sample(sample, pid_tgid, in_user_mode);
 	sample->weight = ctx->sample_period;
 	if (take_kernel_stacks && !in_user_mode) {
 		num_frames = get_stack(ctx, &scratch->stack, 0);

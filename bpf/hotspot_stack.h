@@ -27,8 +27,8 @@ struct {
 
 /* State of a walk. */
 enum hotspot_state {
-	HOTSPOT_NOT_BEGUN,
-	HOTSPOT_BEGUN,
+	HOTSPOT_NOT_STARTED,
+	HOTSPOT_STARTED,
 	HOTSPOT_NOT_FOUND, /* no code yet, or unreadable */
 };
 
@@ -45,7 +45,7 @@ static __always_inline int hotspot_read(struct hotspot_walk *walk, void *ret, __
 }
 
 /* Gives 0, or another number when the process's code is not found. Not static: see user_walk.h. */
-__attribute__((noinline)) int begin_hotspot_walk(void)
+__attribute__((noinline)) int start_hotspot_walk(void)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
 	struct scratch *scratch = get_scratch();
@@ -67,14 +67,14 @@ __attribute__((noinline)) int begin_hotspot_walk(void)
 	if (code && code->generation == scratch->sample.generation &&
 	    code->bias == scratch->hotspot_bias) {
 		hotspot->walk.code = *code;
-		return hotspot_begin(&hotspot->walk, scratch->registers.r13);
+		return hotspot_start(&hotspot->walk, scratch->registers.r13);
 	}
 	if (hotspot_find_code(&hotspot->walk, scratch->hotspot_bias))
 		return -1;
 	hotspot->walk.code.generation = scratch->sample.generation;
 	hotspot->walk.code.bias = scratch->hotspot_bias;
 	bpf_map_update_elem(&hotspot_codes, &pid, &hotspot->walk.code, BPF_ANY);
-	return hotspot_begin(&hotspot->walk, scratch->registers.r13);
+	return hotspot_start(&hotspot->walk, scratch->registers.r13);
 }
 
 /*
@@ -100,9 +100,10 @@ __attribute__((noinline)) int step_hotspot(int number)
 		return 1;
 	if (scratch->walk.end != WALK_AT_HOTSPOT_CODE && scratch->walk.end != WALK_NO_MAPPING)
 		return 1;
-	if (scratch->hotspot_state == HOTSPOT_NOT_BEGUN)
-		scratch->hotspot_state = begin_hotspot_walk() ? HOTSPOT_NOT_FOUND : HOTSPOT_BEGUN;
-	if (scratch->hotspot_state == HOTSPOT_BEGUN && is_at_hotspot_code(hotspot, &scratch->walk))
+	if (scratch->hotspot_state == HOTSPOT_NOT_STARTED)
+		scratch->hotspot_state = start_hotspot_walk() ? HOTSPOT_NOT_FOUND : HOTSPOT_STARTED;
+	if (scratch->hotspot_state == HOTSPOT_STARTED &&
+	    is_at_hotspot_code(hotspot, &scratch->walk))
 		return hotspot_step(&hotspot->walk, &scratch->walk, stack->frames);
 	if (scratch->walk.end == WALK_AT_HOTSPOT_CODE)
 		scratch->walk.end = WALK_JIT_CODE;

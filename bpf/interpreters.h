@@ -10,10 +10,10 @@
 #include "wire/runtime.h"
 
 /* Call before the walk of the native stack: HotSpot's frames are collected during it. */
-static __always_inline void begin_runtime_walk(struct scratch *scratch)
+static __always_inline void start_runtime_walk(struct scratch *scratch)
 {
 	scratch->runtime.layout = scratch->hotspot_layout = 0;
-	scratch->hotspot_state = HOTSPOT_NOT_BEGUN;
+	scratch->hotspot_state = HOTSPOT_NOT_STARTED;
 }
 
 /*
@@ -23,7 +23,7 @@ static __always_inline void begin_runtime_walk(struct scratch *scratch)
 static __always_inline __u64 take_runtime_stack(const struct scratch *scratch)
 {
 	if (!scratch->runtime.layout)
-		return scratch->hotspot_state == HOTSPOT_BEGUN ? take_hotspot_stack() : 0;
+		return scratch->hotspot_state == HOTSPOT_STARTED ? take_hotspot_stack() : 0;
 	if (scratch->runtime.runtime == WIRE_RUNTIME_PYTHON)
 		return take_python_stack();
 	if (scratch->runtime.runtime == WIRE_RUNTIME_V8)

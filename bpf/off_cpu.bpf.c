@@ -46,7 +46,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space while it records. */
 volatile bool is_recording = false;
 /* The target is a command, and executes its program. */
-volatile bool has_command_begun = false;
+volatile bool has_command_started = false;
 
 /* Whether our pid namespace has the running thread. */
 static __always_inline bool is_visible(void)
@@ -124,7 +124,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 
 	if (!is_recording || !cpu)
 		return 0;
-	resumed_ns = cpu->switched_ns ? cpu->switched_ns : begin_ns;
+	resumed_ns = cpu->switched_ns ? cpu->switched_ns : start_ns;
 	cpu->switched_ns = bpf_ktime_get_ns();
 	if (!tid || !is_target(tid))
 		return 0;
@@ -223,11 +223,11 @@ int BPF_PROG(on_command, struct task_struct *task)
 	COUNT_OWN_TIME;
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 
-	if (!is_recording || has_command_begun || !cpu ||
+	if (!is_recording || has_command_started || !cpu ||
 	    !get_target_state_of_current(TASK_FIELD(task, pid)))
 		return 0;
-	has_command_begun = true;
-	begin_ns = cpu->switched_ns = bpf_ktime_get_ns();
+	has_command_started = true;
+	start_ns = cpu->switched_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -253,7 +253,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0; /* all of it is counted there */
 	now_ns = bpf_ktime_get_ns();
 	/* The thread may be preempted here, and others count on this CPU, too. */
-	__sync_fetch_and_add(&cpu->counters.lived_ns, now_ns - get_life_begin(task, departure));
+	__sync_fetch_and_add(&cpu->counters.lived_ns, now_ns - get_life_start(task, departure));
 	departure->lives_since_ns = now_ns;
 	departure->exit_stage = EXITS;
 	return 0;

@@ -36,7 +36,7 @@ struct {
 } sent_stacks SEC(".maps");
 
 /* Fill in the data of the running thread that every kernel has. */
-static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_tgid,
+static __always_inline void start_sample(struct wire_sample *sample, __u64 pid_tgid,
 					 bool in_user_mode)
 {
 	*sample = (struct wire_sample){

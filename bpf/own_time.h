@@ -22,7 +22,7 @@ PER_CPU(struct wire_own_time, own_times);
  * the kernel's statistics, the time includes one clock reading, about as much as the kernel's own
  * work around a program.
  */
-static __always_inline char begin_own_run(void)
+static __always_inline char start_own_run(void)
 {
 	struct wire_own_time *own = get_per_cpu(&own_times);
 
@@ -34,7 +34,7 @@ static __always_inline char begin_own_run(void)
 		own->num_runs += own->runs_left;
 	}
 	if (!--own->runs_left)
-		own->begun_ns = bpf_ktime_get_ns();
+		own->started_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -43,10 +43,10 @@ static __always_inline void end_own_run(const char *unused)
 	struct wire_own_time *own = get_per_cpu(&own_times);
 	__u64 run_ns;
 
-	if (!own || !own->begun_ns)
+	if (!own || !own->started_ns)
 		return;
-	run_ns = bpf_ktime_get_ns() - own->begun_ns;
-	own->begun_ns = 0;
+	run_ns = bpf_ktime_get_ns() - own->started_ns;
+	own->started_ns = 0;
 	if (run_ns > MAX_RUN_NS)
 		return;
 	own->num_timed++;
@@ -54,6 +54,6 @@ static __always_inline void end_own_run(const char *unused)
 }
 
 /* At the head of a program's function: from there to its end. */
-#define COUNT_OWN_TIME char own_run __attribute__((unused, cleanup(end_own_run))) = begin_own_run()
+#define COUNT_OWN_TIME char own_run __attribute__((unused, cleanup(end_own_run))) = start_own_run()
 
 #endif

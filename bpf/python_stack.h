@@ -59,7 +59,7 @@ static __always_inline void find_known_thread(struct python_scratch *python, __u
 }
 
 /* Not static: see user_walk.h. */
-__attribute__((noinline)) int begin_python_walk(void)
+__attribute__((noinline)) int start_python_walk(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct scratch *scratch = get_scratch();
@@ -73,7 +73,7 @@ __attribute__((noinline)) int begin_python_walk(void)
 	layout = find_layout(scratch->runtime.layout);
 	if (!layout)
 		return 1;
-	return python_walk_begin(&python->walk, &layout->python, scratch->runtime.state,
+	return python_walk_start(&python->walk, &layout->python, scratch->runtime.state,
 				 TASK_THREAD_POINTER(get_current_task()), python->known_thread);
 }
 
@@ -144,7 +144,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	if (!python || !stack || !scratch)
 		return 0;
 	python->walk.num_frames = 0;
-	if (!begin_python_walk())
+	if (!start_python_walk())
 		for (int i = 0; i < PYTHON_MAX_STEPS; i += PYTHON_STEPS_AT_ONCE)
 			if (step_python_walk(i))
 				break;

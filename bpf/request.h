@@ -16,11 +16,11 @@
 /* Set by user space before loading: kinds of requests, as bits; 0: hits are not requests. */
 const volatile __u32 request_kinds = 0;
 /* Offsets in the records of a request's start. */
-const volatile __u32 begin_device_offset = 0;
-const volatile __u32 begin_sector_offset = 0;
-const volatile __u32 begin_letters_offset = 0;
-const volatile __u32 begin_bytes_offset = 0;
-const volatile __u32 begin_num_sectors_offset = 0;
+const volatile __u32 start_device_offset = 0;
+const volatile __u32 start_sector_offset = 0;
+const volatile __u32 start_letters_offset = 0;
+const volatile __u32 start_bytes_offset = 0;
+const volatile __u32 start_num_sectors_offset = 0;
 
 /* Commands of drivers, REQ_OP_SCSI_IN to REQ_OP_DRV_OUT, have no place on the device. */
 #define REQ_OP_MASK       0xff
@@ -49,10 +49,10 @@ static __always_inline enum wire_request_kind read_kind(void *record)
 	__u32 num_bytes = 0;
 	__u32 num_sectors = 0;
 
-	(void)bpf_probe_read_kernel(letters, sizeof(letters), record + begin_letters_offset);
-	(void)bpf_probe_read_kernel(&num_bytes, sizeof(num_bytes), record + begin_bytes_offset);
+	(void)bpf_probe_read_kernel(letters, sizeof(letters), record + start_letters_offset);
+	(void)bpf_probe_read_kernel(&num_bytes, sizeof(num_bytes), record + start_bytes_offset);
 	(void)bpf_probe_read_kernel(&num_sectors, sizeof(num_sectors),
-				    record + begin_num_sectors_offset);
+				    record + start_num_sectors_offset);
 	return wire_request_kind(letters, num_bytes, num_sectors);
 }
 
@@ -60,9 +60,9 @@ static __always_inline bool read_key(void *record, struct wire_request_key *ret)
 {
 	*ret = (struct wire_request_key){0};
 	return !bpf_probe_read_kernel(&ret->device, sizeof(ret->device),
-				      record + begin_device_offset) &&
+				      record + start_device_offset) &&
 	       !bpf_probe_read_kernel(&ret->sector, sizeof(ret->sector),
-				      record + begin_sector_offset);
+				      record + start_sector_offset);
 }
 
 static __always_inline bool is_of_driver(__u32 operation)

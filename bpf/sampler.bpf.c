@@ -113,7 +113,7 @@ static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool tak
 		return 0; /* impossible */
 	if (tracks_running)
 		see_running();
-	pid_tgid = begin_tick(counter);
+	pid_tgid = start_tick(counter);
 	if (pid_tgid)
 		take_sample(ctx, scratch, counter, pid_tgid, takes_areas);
 	return 0;

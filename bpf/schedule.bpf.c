@@ -65,7 +65,7 @@ static __always_inline bool is_target(__u64 tid)
 }
 
 /* False where this CPU is adding an event already. */
-static __always_inline bool begin_run(struct run *run)
+static __always_inline bool start_run(struct run *run)
 {
 	run->cpu = get_per_cpu(&cpus);
 	run->running = get_per_cpu(&running_threads);
@@ -82,7 +82,7 @@ static __always_inline bool begin_run(struct run *run)
 static __always_inline void end_run(struct run *run)
 {
 	barrier();
-	run->cpu->has_begun = true;
+	run->cpu->has_started = true;
 	run->cpu->is_busy = false;
 }
 
@@ -190,7 +190,7 @@ static __always_inline void make_room(struct run *run, __u64 time_ns, struct tas
 		send_batch(run);
 	if (batch->num_slots)
 		return;
-	if (!run->cpu->has_begun && is_target(get_tid(task)))
+	if (!run->cpu->has_started && is_target(get_tid(task)))
 		set_running(run, time_ns, task, num_leaves);
 	if (!run->cpu->name_generation)
 		run->cpu->name_generation = 1; /* places that were never used have 0 */
@@ -236,7 +236,7 @@ static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct t
 static __always_inline bool is_unseen(const struct run *run, struct task_struct *task,
 				      __u32 num_leaves)
 {
-	return run->cpu->has_begun && (run->running->tid || !is_filtered) &&
+	return run->cpu->has_started && (run->running->tid || !is_filtered) &&
 	       (run->running->tid != get_tid(task) || run->running->num_leaves != num_leaves);
 }
 
@@ -280,7 +280,7 @@ static __always_inline void add_switch(bool is_preempted, struct task_struct *pr
 	__u32 num_leaves = count_leaves(previous) - 1; /* before this one */
 	struct run run;
 
-	if (!begin_run(&run))
+	if (!start_run(&run))
 		return; /* cannot be: interrupts are off */
 	if (next_is_target || previous_is_target || run.running->tid) {
 		__u64 time_ns = bpf_ktime_get_boot_ns();
@@ -385,7 +385,7 @@ static __always_inline void add_wakeup(struct task_struct *waker, struct task_st
 
 	if (!is_target(get_tid(task)))
 		return;
-	if (!begin_run(&run)) {
+	if (!start_run(&run)) {
 		run.counters = get_per_cpu(&counters);
 		if (run.counters) {
 			run.counters->wakeups++;
@@ -453,7 +453,7 @@ struct {
 
 /* The item that a worker is executing. */
 struct work {
-	__u64 begin_ns;
+	__u64 start_ns;
 	__u64 function;
 };
 
@@ -471,13 +471,13 @@ static __always_inline struct wire_kwork_cpu *get_kwork(__u32 kind)
 }
 
 /* The next slot of the batch. NULL: it is counted why not; else end_kwork() is called. */
-static __always_inline struct wire_kwork *begin_kwork(struct wire_kwork_cpu *cpu, __u32 kind,
-						      __u64 begin_ns, __u32 number)
+static __always_inline struct wire_kwork *start_kwork(struct wire_kwork_cpu *cpu, __u32 kind,
+						      __u64 start_ns, __u32 number)
 {
 	struct wire_kworks *batch = &cpu->batch;
 	__u32 index;
 
-	if (!begin_ns) {
+	if (!start_ns) {
 		cpu->counters.unseen_begin++;
 		return NULL;
 	}
@@ -496,7 +496,7 @@ static __always_inline struct wire_kwork *begin_kwork(struct wire_kwork_cpu *cpu
 	batch->kind = kind;
 	batch->num_slots = index + 1;
 	batch->slots[index] = (struct wire_kwork){
-		.begin_ns = begin_ns,
+		.start_ns = start_ns,
 		.end_ns = bpf_ktime_get_boot_ns(),
 		.number = number,
 	};
@@ -524,17 +524,17 @@ static __always_inline void note_kwork(__u32 kind, __u32 number)
 
 	if (!cpu)
 		return; /* impossible */
-	cpu->begin_ns = bpf_ktime_get_boot_ns();
+	cpu->start_ns = bpf_ktime_get_boot_ns();
 	cpu->number = number;
 }
 
 /* Since when that one is under way; from now on it is not. */
-static __always_inline __u64 take_begin(struct wire_kwork_cpu *cpu, __u32 number)
+static __always_inline __u64 take_start(struct wire_kwork_cpu *cpu, __u32 number)
 {
-	__u64 begin_ns = cpu->number == number ? cpu->begin_ns : 0;
+	__u64 start_ns = cpu->number == number ? cpu->start_ns : 0;
 
-	cpu->begin_ns = 0;
-	return begin_ns;
+	cpu->start_ns = 0;
+	return start_ns;
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -555,7 +555,7 @@ int BPF_PROG(on_irq_end, int irq, struct irqaction *action, int ret)
 
 	if (!cpu)
 		return 0; /* impossible */
-	kwork = begin_kwork(cpu, WIRE_KWORK_IRQ, take_begin(cpu, irq), irq);
+	kwork = start_kwork(cpu, WIRE_KWORK_IRQ, take_start(cpu, irq), irq);
 	if (!kwork)
 		return 0;
 	(void)bpf_probe_read_kernel_str(kwork->name, sizeof(kwork->name),
@@ -579,7 +579,7 @@ int BPF_PROG(on_softirq_end, unsigned int vector)
 	COUNT_OWN_TIME;
 	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_SOFTIRQ);
 
-	if (cpu && begin_kwork(cpu, WIRE_KWORK_SOFTIRQ, take_begin(cpu, vector), vector))
+	if (cpu && start_kwork(cpu, WIRE_KWORK_SOFTIRQ, take_start(cpu, vector), vector))
 		end_kwork(cpu);
 	return 0;
 }
@@ -591,7 +591,7 @@ int BPF_PROG(on_work, struct work_struct *item)
 	COUNT_OWN_TIME;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct work work = {
-		.begin_ns = bpf_ktime_get_boot_ns(),
+		.start_ns = bpf_ktime_get_boot_ns(),
 		.function = (__u64)BPF_CORE_READ(item, func),
 	};
 
@@ -616,7 +616,7 @@ int BPF_PROG(on_work_end)
 	}
 	if (!cpu)
 		return 0; /* impossible */
-	kwork = begin_kwork(cpu, WIRE_KWORK_WORKQUEUE, work.begin_ns, tid);
+	kwork = start_kwork(cpu, WIRE_KWORK_WORKQUEUE, work.start_ns, tid);
 	if (!kwork)
 		return 0;
 	kwork->function = work.function;

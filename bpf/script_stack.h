@@ -54,7 +54,7 @@ static __always_inline int perl_read_string(struct perl_walk *walk, void *ret, _
 }
 
 /* Gives 0, or another number when there is nothing to walk. Not static: see user_walk.h. */
-__attribute__((noinline)) int begin_script_walk(void)
+__attribute__((noinline)) int start_script_walk(void)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
@@ -71,15 +71,15 @@ __attribute__((noinline)) int begin_script_walk(void)
 		return 1;
 	script->runtime = layout->runtime;
 	if (layout->runtime == WIRE_RUNTIME_RUBY)
-		return ruby_walk_begin(&script->ruby, &layout->ruby, scratch->runtime.state,
+		return ruby_walk_start(&script->ruby, &layout->ruby, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, scratch->registers.r15,
 				       scratch->registers.r14);
 	if (layout->runtime == WIRE_RUNTIME_PERL)
-		return perl_walk_begin(&script->perl, &layout->perl, scratch->runtime.state,
+		return perl_walk_start(&script->perl, &layout->perl, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, stack->frames);
-	return php_walk_begin(&script->php, &layout->php, scratch->runtime.state,
+	return php_walk_start(&script->php, &layout->php, scratch->runtime.state,
 			      scratch->registers.r14, scratch->registers.r15);
 }
 
@@ -160,7 +160,7 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 
 	if (!script || !stack || !scratch)
 		return 0;
-	if (!begin_script_walk())
+	if (!start_script_walk())
 		for (int i = 0; i < SCRIPT_MAX_STEPS; i += STEPS_AT_ONCE)
 			if (take_some_script_steps(i))
 				break;

@@ -162,8 +162,8 @@ int note_sleeper(struct bpf_iter__task *ctx)
 		return 0;
 	set_phase(departure);
 	set_flag(departure, task, get_flag(false, state));
-	departure->origin = ASLEEP_SINCE_BEGIN;
-	departure->left_ns = begin_ns;
+	departure->origin = ASLEEP_SINCE_START;
+	departure->left_ns = start_ns;
 	/* It may have been woken and run before all that was read. */
 	if (count_leaves(task) != num_leaves || !is_asleep(get_state(task)))
 		departure->left_ns = 0;
@@ -196,7 +196,7 @@ int count_thread(struct bpf_iter__task *ctx)
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 	struct task_struct *task = ctx->task;
 	struct departure *departure;
-	__u64 begin;
+	__u64 start;
 	__u64 run_ns;
 	struct wait wait;
 
@@ -209,10 +209,10 @@ int count_thread(struct bpf_iter__task *ctx)
 	 */
 	if ((get_state(task) & TASK_DEAD) && (!departure || departure->exit_stage == GONE))
 		return 0;
-	begin = get_life_begin(task, departure);
-	if (begin >= end_ns) /* it started later */
+	start = get_life_start(task, departure);
+	if (start >= end_ns) /* it started later */
 		return 0;
-	cpu->counters.lived_ns += end_ns - begin;
+	cpu->counters.lived_ns += end_ns - start;
 	if (departure && departure->left_ns) {
 		run_ns = get_first_run(task, departure);
 		wait = measure_wait(departure, end_ns - run_ns);
@@ -223,7 +223,7 @@ int count_thread(struct bpf_iter__task *ctx)
 	} else if (departure && departure->resumed_ns) {
 		cpu->counters.cpu_ns += end_ns - departure->resumed_ns;
 	} else if (is_on_cpu(task)) { /* since before the start */
-		cpu->counters.cpu_ns += end_ns - begin;
+		cpu->counters.cpu_ns += end_ns - start;
 	}
 	return 0;
 }
@@ -251,7 +251,7 @@ static __always_inline void describe_sleeper(struct wire_sample *sample, struct 
 		sample->tid = get_visible_number(BPF_CORE_READ(task, thread_pid));
 	}
 	(void)bpf_probe_read_kernel_str(sample->comm, sizeof(sample->comm), task->comm);
-	if (departure->origin == ASLEEP_SINCE_BEGIN)
+	if (departure->origin == ASLEEP_SINCE_START)
 		sample->flags |= WIRE_SAMPLE_THROUGHOUT;
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);

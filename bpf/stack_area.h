@@ -14,7 +14,7 @@
 
 struct known_area {
 	__u64 mm; /* address of the kernel's structure, which tells programs apart */
-	__u64 begin;
+	__u64 start;
 	__u64 end;
 	__u32 tid;
 	__u32 kind; /* enum wire_stack_kind */
@@ -45,11 +45,11 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 	struct mm_struct *mm = task->mm;
 	__u64 thread_pointer = TASK_THREAD_POINTER(task);
 
-	area->begin = vma->vm_start;
+	area->start = vma->vm_start;
 	area->end = vma->vm_end;
-	if (!mm || (area->begin <= mm->brk && mm->start_brk < area->end))
+	if (!mm || (area->start <= mm->brk && mm->start_brk < area->end))
 		return 0; /* any number of stacks may be in the heap */
-	if (area->begin <= mm->start_stack && mm->start_stack < area->end) {
+	if (area->start <= mm->start_stack && mm->start_stack < area->end) {
 		area->kind = WIRE_STACK_MAIN;
 	} else if (area->user_sp < thread_pointer && thread_pointer < area->end &&
 		   is_of_c_library(thread_pointer)) {
@@ -106,7 +106,7 @@ static __always_inline bool find_goroutine(struct task_struct *task,
 static __always_inline bool is_known_area(const struct known_area *known, __u64 mm,
 					  const struct wire_sample *sample)
 {
-	return known->mm == mm && known->tid == sample->tid && known->begin < sample->user_sp &&
+	return known->mm == mm && known->tid == sample->tid && known->start < sample->user_sp &&
 	       sample->user_sp <= known->end;
 }
 
@@ -122,8 +122,8 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 
 	if (is_on_signal_stack(task, area->user_sp)) {
 		area->kind = WIRE_STACK_SIGNAL;
-		area->begin = task->sas_ss_sp;
-		area->end = area->begin + task->sas_ss_size;
+		area->start = task->sas_ss_sp;
+		area->end = area->start + task->sas_ss_size;
 		return 0;
 	}
 	is_of_go = find_goroutine(task, &scratch->registers, &goroutine);
@@ -136,7 +136,7 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 	}
 	if (is_of_go) {
 		area->kind = WIRE_STACK_GOROUTINE;
-		area->begin = goroutine.low;
+		area->start = goroutine.low;
 		area->end = goroutine.high;
 	}
 	return 0;
@@ -169,13 +169,13 @@ static __always_inline void send_stack_area(const struct scratch *scratch)
 	/* Go may have made other stacks of the memory. */
 	if ((is_known && known->kind != WIRE_STACK_GOROUTINE) || find_area(task, scratch, &area))
 		return;
-	if (is_known && known->kind == area.kind && known->begin == area.begin &&
+	if (is_known && known->kind == area.kind && known->start == area.start &&
 	    known->end == area.end)
 		return;
 	if (area.kind && send(ring, &area, sizeof(area)))
 		return;
 	*known = (struct known_area){.mm = mm,
-				     .begin = area.begin,
+				     .start = area.start,
 				     .end = area.end,
 				     .tid = sample->tid,
 				     .kind = area.kind};

@@ -90,8 +90,8 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	struct task_struct *task = get_current_task();
 	struct wire_sample *sample = &scratch->sample;
 
-	begin_sample(sample, pid_tgid, in_user_mode);
-	begin_runtime_walk(scratch);
+	start_sample(sample, pid_tgid, in_user_mode);
+	start_runtime_walk(scratch);
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))

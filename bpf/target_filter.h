@@ -94,7 +94,7 @@ static __always_inline void follow_free(__u64 tid, __u32 start)
  * Count a tick. Returns the thread it has interrupted, pid in the upper half, or 0 if that is
  * not sampled.
  */
-static __always_inline __u64 begin_tick(struct wire_counters *counter)
+static __always_inline __u64 start_tick(struct wire_counters *counter)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	bool is_target;

@@ -309,7 +309,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	scratch->trampoline = find_trampoline(get_current_task());
 	leave_probe(&scratch->registers, scratch->trampoline);
 	get_registers(&scratch->registers, &walk->registers);
-	walk_begin(walk, &walk->registers);
+	walk_start(walk, &walk->registers);
 	if (process &&
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;

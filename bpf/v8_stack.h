@@ -26,7 +26,7 @@ static __always_inline int v8_read(struct v8_walk *walk, void *ret, __u32 bytes,
 }
 
 /* Gives 0, or -1 without a layout. Not static: see user_walk.h. */
-__attribute__((noinline)) int begin_v8_walk(void)
+__attribute__((noinline)) int start_v8_walk(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct scratch *scratch = get_scratch();
@@ -37,7 +37,7 @@ __attribute__((noinline)) int begin_v8_walk(void)
 	layout = find_layout(scratch->runtime.layout);
 	if (!layout)
 		return -1;
-	v8_walk_begin(&v8->walk, &layout->v8);
+	v8_walk_start(&v8->walk, &layout->v8);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ __attribute__((noinline)) int step_v8_source(int number)
 	return v8_step_source(&v8->walk, number, &v8->function.source);
 }
 
-__attribute__((noinline)) int begin_v8_function(int number)
+__attribute__((noinline)) int start_v8_function(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
@@ -211,7 +211,7 @@ static __always_inline int read_v8_frame_function(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 
-	if (!v8 || begin_v8_function(number))
+	if (!v8 || start_v8_function(number))
 		return -1;
 	for (int i = 0; i < V8_MAX_NAME_STEPS; i++)
 		if (step_v8_name(i))
@@ -261,7 +261,7 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 
-	if (!v8 || !stack || !scratch || begin_v8_walk())
+	if (!v8 || !stack || !scratch || start_v8_walk())
 		return 0;
 	if (scratch->walk.end == WALK_NO_MAPPING)
 		for (int i = 0; i < WIRE_MAX_FRAMES; i += STEPS_AT_ONCE)

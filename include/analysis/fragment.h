@@ -65,8 +65,8 @@ _must_check_ int fragment_find(const struct fragment *fragment, const struct fra
  *
  * ret  has room for all nodes
  */
-_must_check_ int fragment_find_beginnings(const struct fragment *fragment,
-					  const struct frame_tree *tree, bool *ret);
+_must_check_ int fragment_find_starts(const struct fragment *fragment,
+				      const struct frame_tree *tree, bool *ret);
 
 enum fragment_direction {
 	FRAGMENT_CALLERS, /* its callers: children are callers */

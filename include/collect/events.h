@@ -90,7 +90,7 @@ struct event {
 	 * For a system call weighted by time: tracepoint number of its entry; 0: not weighted by
 	 * time.
 	 */
-	uint64_t begin_config;
+	uint64_t start_config;
 	struct event_requests requests; /* to block devices */
 	struct probe *probe;            /* NULL: not a probe */
 	uint32_t num_left_out; /* `alloc`: skipped files with an allocator, of users with many */

@@ -64,7 +64,7 @@
 #include "formats/format.h"
 
 /* Start of the profile in an SVG file; nothing else in a file of ours has it. */
-#define NATIVE_BEGIN "<metadata id=\"stackwide-profile\">"
+#define NATIVE_START "<metadata id=\"stackwide-profile\">"
 #define NATIVE_END   "</metadata>"
 /* The first line, without its end. */
 #define NATIVE_HEAD "stackwide profile 3"
@@ -112,13 +112,13 @@ _must_check_ int native_write_element(const struct profile *profile, const struc
 /*
  * Add the profile to import->profile.
  *
- * begin, end  the text between the tags of an SVG file, in bytes of the file
+ * start, end  the text between the tags of an SVG file, in bytes of the file
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
-_must_check_ int native_read(struct import *import, size_t begin, size_t end);
+_must_check_ int native_read(struct import *import, size_t start, size_t end);
 /* Add the text of native_write_text(). Returns as native_read(). */
-_must_check_ int native_read_text(struct import *import, size_t begin, size_t end);
+_must_check_ int native_read_text(struct import *import, size_t start, size_t end);
 
 /* Whether the bytes are a packed profile, of whatever version. */
 bool native_is_packed(const uint8_t *data, size_t size);

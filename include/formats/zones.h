@@ -61,14 +61,14 @@ _must_check_ int zones_builder_start_process(struct zones_builder *builder, uint
  */
 struct zones_torn_counts {
 	uint64_t lost_ends;
-	uint64_t lost_begins; /* ends of zones without a start */
+	uint64_t lost_starts; /* ends of zones without a start */
 };
 void zones_builder_set_torn(struct zones_builder *builder);
 struct zones_torn_counts zones_builder_get_torn_counts(const struct zones_builder *builder);
 
 bool zones_builder_has_location(const struct zones_builder *builder, uint64_t id);
 
-_must_check_ int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin,
+_must_check_ int zones_builder_add_stack(struct zones_builder *builder, uint64_t start,
 					 uint64_t end, struct zones_string name);
 _must_check_ int zones_builder_add_thread(struct zones_builder *builder, uint64_t tid,
 					  struct zones_string name);
@@ -81,7 +81,7 @@ _must_check_ int zones_builder_add_counter(struct zones_builder *builder, uint64
 _must_check_ int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 						 const struct counter_value *value);
 
-_must_check_ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_t tid,
+_must_check_ int zones_builder_start(struct zones_builder *builder, uint64_t pointer, uint64_t tid,
 				     uint64_t time_ns, uint64_t location);
 _must_check_ int zones_builder_end(struct zones_builder *builder, uint64_t pointer,
 				   uint64_t time_ns);

@@ -171,7 +171,7 @@ struct metric {
  * its address, "[futex 0x7f...]", except for futexes beyond the number that is told apart.
  */
 #define WAKER_FUTEX_NAME  "[futex]"
-#define WAKER_FUTEX_BEGIN "[futex 0x"
+#define WAKER_FUTEX_START "[futex 0x"
 
 /* The weight of one thread's stack in one metric. Each combination occurs only once. */
 struct sample {

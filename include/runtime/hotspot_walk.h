@@ -8,7 +8,7 @@
  *
  *	if (!hotspot_find_code(hotspot, bias))                  once for a process: hotspot->code
  *		…
- *	if (!hotspot_begin(hotspot, r13))                       for each stack
+ *	if (!hotspot_start(hotspot, r13))                       for each stack
  *		…
  *	hotspot_step(hotspot, walk, frames)                     once the walk has reached HotSpot's code
  *
@@ -197,7 +197,7 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
  *
  * Returns 0, or another number if unreadable.
  */
-HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
+HOTSPOT_INLINE int hotspot_start(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
 {
 	const struct hotspot_code *code = &hotspot->code;
 	wire_u64 bytes = 0;

@@ -7,7 +7,7 @@
  * (the specifiers of functions here) before this file, and perl_read() and perl_read_string() after
  * it. Memory is 64-bit, little endian.
  *
- *	if (!perl_walk_begin(walk, …))
+ *	if (!perl_walk_start(walk, …))
  *		for (i = 0; i < PERL_MAX_STEPS && !perl_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
@@ -84,7 +84,7 @@
 
 #define PERL_STATEMENT_LINE  36 /* 32 bits */
 #define PERL_STATEMENT_FILE  48 /* text that ends with a zero */
-#define PERL_STATEMENT_BEGIN 32 /* of the part that is read */
+#define PERL_STATEMENT_START 32 /* of the part that is read */
 #define PERL_STATEMENT_BYTES 24
 
 #define PERL_OPERATION_FUNCTION 16 /* the function that runs it */
@@ -316,7 +316,7 @@ PERL_INLINE int perl_take_operation(struct perl_walk *walk, wire_u64 operation,
  *
  * Returns 0 to go on, or 1 at the end, which walk->end explains.
  */
-PERL_INLINE int perl_walk_begin(struct perl_walk *walk, const struct wire_perl_layout *layout,
+PERL_INLINE int perl_walk_start(struct perl_walk *walk, const struct wire_perl_layout *layout,
 				wire_u64 state, wire_u64 thread_pointer, wire_u64 stack_pointer,
 				struct wire_runtime_frame *frames)
 {
@@ -378,10 +378,10 @@ PERL_INLINE void perl_read_statement(struct perl_walk *walk, wire_u64 statement)
 	walk->line = 0;
 	walk->file = 0;
 	if (!statement ||
-	    perl_read_object(walk, statement + PERL_STATEMENT_BEGIN, PERL_STATEMENT_BYTES))
+	    perl_read_object(walk, statement + PERL_STATEMENT_START, PERL_STATEMENT_BYTES))
 		return;
-	walk->line = (wire_u32)perl_get_field(walk, PERL_STATEMENT_LINE - PERL_STATEMENT_BEGIN);
-	walk->file = perl_get_field(walk, PERL_STATEMENT_FILE - PERL_STATEMENT_BEGIN);
+	walk->line = (wire_u32)perl_get_field(walk, PERL_STATEMENT_LINE - PERL_STATEMENT_START);
+	walk->file = perl_get_field(walk, PERL_STATEMENT_FILE - PERL_STATEMENT_START);
 	if (walk->line > WIRE_SCRIPT_MAX_LINE)
 		walk->line = 0;
 	if (walk->file)
@@ -424,7 +424,7 @@ PERL_INLINE int perl_read_code(struct perl_walk *walk, wire_u64 code)
 }
 
 /* The first statement of the subroutine read, if it is similar to the last one run; or 0. */
-PERL_INLINE wire_u64 perl_find_begin(struct perl_walk *walk)
+PERL_INLINE wire_u64 perl_find_start(struct perl_walk *walk)
 {
 	wire_u64 first = perl_get_field(walk, PERL_CODE_FIRST);
 	wire_u64 function = 0;
@@ -490,9 +490,9 @@ PERL_INLINE int perl_take_code(struct perl_walk *walk, wire_u64 code, wire_u64 c
 	walk->doubtful_code = 0;
 	if (is_new) {
 		wire_u32 depth = (wire_u32)perl_get_field(walk, PERL_CODE_DEPTH);
-		wire_u64 begin = perl_find_begin(walk);
+		wire_u64 start = perl_find_start(walk);
 
-		perl_read_statement(walk, begin);
+		perl_read_statement(walk, start);
 		if (depth > 1) {
 			walk->doubtful_code = code;
 			walk->doubtful_frame = number;

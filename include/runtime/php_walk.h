@@ -6,7 +6,7 @@
  * (the specifiers of functions here) before this file, and php_read() after it. Memory is 64-bit,
  * little endian.
  *
- *	if (!php_walk_begin(walk, …))
+ *	if (!php_walk_start(walk, …))
  *		for (i = 0; i < PHP_MAX_STEPS && !php_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
@@ -129,7 +129,7 @@ PHP_INLINE wire_u64 php_get_field(const struct php_walk *walk, wire_u32 offset)
  * globals: address of executor_globals in the process. Returns 0 to go on, or 1 at the end, for the
  * reason in walk->end.
  */
-PHP_INLINE int php_walk_begin(struct php_walk *walk, const struct wire_php_layout *layout,
+PHP_INLINE int php_walk_start(struct php_walk *walk, const struct wire_php_layout *layout,
 			      wire_u64 globals, wire_u64 frame_register,
 			      wire_u64 instruction_register)
 {
@@ -228,7 +228,7 @@ PHP_INLINE int php_take_frame(struct php_walk *walk, wire_u64 frame, wire_u32 fl
 	if (php_is_fiber(walk)) {
 		if (walk->num_frames)
 			frames[(walk->num_frames - 1) & (WIRE_MAX_RUNTIME_FRAMES - 1)].position |=
-				WIRE_SCRIPT_STACK_BEGIN;
+				WIRE_SCRIPT_STACK_START;
 		return 0;
 	}
 	if (!walk->is_internal && !flags && (info & PHP_CALL_TOP))

@@ -6,10 +6,10 @@
  * (the specifiers of functions here), and optionally PYTHON_MAX_LOOKS, before this file, and
  * python_read() after it. Memory is 64-bit, little endian.
  *
- *	if (!python_walk_begin(walk, …))
+ *	if (!python_walk_start(walk, …))
  *		for (i = 0; i < PYTHON_MAX_STEPS && !python_walk_step(walk, frames); i++)
  *			;
- *	walk->end, walk->num_frames, walk->thread_state (to be handed to the next begin)
+ *	walk->end, walk->num_frames, walk->thread_state (to be handed to the next start)
  *
  * A step looks at one thread or takes one frame, and has no loop, so that the verifier checks it
  * once. All its data is in the struct, including data that is read, since separately verified
@@ -107,13 +107,13 @@ PYTHON_INLINE wire_u64 python_get_part(wire_u64 word, wire_u32 offset)
 /* Read the identifying part of a code object. */
 PYTHON_INLINE int python_read_code_object(struct python_walk *walk, wire_u64 code)
 {
-	return python_read_object(walk, code + walk->layout.code_begin, walk->layout.code_bytes);
+	return python_read_object(walk, code + walk->layout.code_start, walk->layout.code_bytes);
 }
 
 /* A word of the code object read last. */
 PYTHON_INLINE wire_u64 python_get_code_word(const struct python_walk *walk, wire_u32 offset)
 {
-	return python_get_word(walk, offset - walk->layout.code_begin);
+	return python_get_word(walk, offset - walk->layout.code_start);
 }
 
 PYTHON_INLINE wire_u32 python_get_first_line(const struct python_walk *walk)
@@ -225,7 +225,7 @@ PYTHON_INLINE int python_read_known(struct python_walk *walk, wire_u64 thread_st
  *
  * Returns 0 to continue, or 1 at the end, with the reason in walk->end.
  */
-PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
+PYTHON_INLINE int python_walk_start(struct python_walk *walk,
 				    const struct wire_python_layout *layout, wire_u64 runtime,
 				    wire_u64 thread_pointer, wire_u64 thread_state)
 {
@@ -312,13 +312,14 @@ PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wi
 	if (walk->layout.instruction == WIRE_PYTHON_POINTER)
 		instruction -= code + walk->layout.code_instructions;
 	else if (instruction & 1u << 31) /* an int below 0 */
-		instruction = WIRE_PYTHON_NOT_BEGUN;
+		instruction = WIRE_PYTHON_NOT_STARTED;
 	else if (walk->layout.instruction == WIRE_PYTHON_UNIT_INDEX)
 		instruction = (instruction & 0xffffffff) * 2;
 	else
 		instruction &= 0xffffffff;
 	/* Before the first instruction, or not an instruction. */
-	return instruction < WIRE_PYTHON_NOT_BEGUN ? (wire_u32)instruction : WIRE_PYTHON_NOT_BEGUN;
+	return instruction < WIRE_PYTHON_NOT_STARTED ? (wire_u32)instruction
+						     : WIRE_PYTHON_NOT_STARTED;
 }
 
 /* A hash that identifies the last code object read; never 0. */

@@ -6,7 +6,7 @@
  * (the specifiers of functions here) before this file, and ruby_read() after it. Memory is 64-bit,
  * little endian.
  *
- *	if (!ruby_walk_begin(walk, …))
+ *	if (!ruby_walk_start(walk, …))
  *		for (i = 0; i < RUBY_MAX_STEPS && !ruby_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
@@ -50,7 +50,7 @@
 #define RUBY_CONTEXT_FRAME       16
 
 /* At the offset in the layout: the native stack of a context, which grows down. */
-#define RUBY_NATIVE_BEGIN 0
+#define RUBY_NATIVE_START 0
 #define RUBY_NATIVE_BYTES 16
 
 #define RUBY_FRAME_INSTRUCTION 0
@@ -216,13 +216,13 @@ RUBY_INLINE int ruby_find_context(struct ruby_walk *walk, wire_u64 thread_pointe
  *
  * Returns 0 to continue, or 1 at the end, with the reason in walk->end.
  */
-RUBY_INLINE int ruby_walk_begin(struct ruby_walk *walk, const struct wire_ruby_layout *layout,
+RUBY_INLINE int ruby_walk_start(struct ruby_walk *walk, const struct wire_ruby_layout *layout,
 				wire_u64 state, wire_u64 thread_pointer, wire_u64 sp,
 				wire_u64 frame_register, wire_u64 instruction_register)
 {
 	wire_u64 context = 0;
 	wire_u64 own = 0;
-	wire_u64 begin;
+	wire_u64 start;
 
 	walk->layout = *layout;
 	walk->state = state;
@@ -240,9 +240,9 @@ RUBY_INLINE int ruby_walk_begin(struct ruby_walk *walk, const struct wire_ruby_l
 	walk->frame = ruby_get_field(walk, RUBY_CONTEXT_FRAME);
 	walk->frames_end = ruby_get_field(walk, RUBY_CONTEXT_STACK) +
 			   8 * ruby_get_field(walk, RUBY_CONTEXT_STACK_WORDS);
-	begin = ruby_get_field(walk, layout->context_native + RUBY_NATIVE_BEGIN);
+	start = ruby_get_field(walk, layout->context_native + RUBY_NATIVE_START);
 	if (!walk->frame ||
-	    begin - sp > ruby_get_field(walk, layout->context_native + RUBY_NATIVE_BYTES))
+	    start - sp > ruby_get_field(walk, layout->context_native + RUBY_NATIVE_BYTES))
 		return ruby_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
 	if (ruby_read_word(walk,
 			   ruby_get_field(walk, layout->context_thread) + layout->thread_context,

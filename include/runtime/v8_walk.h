@@ -6,7 +6,7 @@
  * (the specifiers of functions here) before this file, and v8_read() after it. Memory is 64-bit,
  * little endian, and pointers are not compressed.
  *
- *	v8_walk_begin(walk, layout);
+ *	v8_walk_start(walk, layout);
  *	for each level of the native stack with a frame pointer, from the innermost on
  *		if (v8_walk_read_frame(walk, fp))      of the innermost one: v8_walk_find_innermost()
  *			v8_walk_take_function(walk, walk->words[0], walk->words[1], level, frames);
@@ -146,7 +146,7 @@ V8_INLINE int v8_read_type_of(struct v8_walk *walk, wire_u64 object)
 	return v8_read_type(walk, map);
 }
 
-V8_INLINE void v8_walk_begin(struct v8_walk *walk, const struct wire_v8_layout *layout)
+V8_INLINE void v8_walk_start(struct v8_walk *walk, const struct wire_v8_layout *layout)
 {
 	walk->layout = *layout;
 	walk->shared_map = 0;
@@ -443,9 +443,9 @@ V8_INLINE int v8_take_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_f
 #define V8_SCOPE_HAS_INFERRED(flags) ((flags) >> 14 & 1)
 
 /* Whether these are the start and end of a function, as small integers; others are ignored. */
-V8_INLINE int v8_is_position(wire_u64 begin, wire_u64 end)
+V8_INLINE int v8_is_position(wire_u64 start, wire_u64 end)
 {
-	return !(wire_u32)begin && !(wire_u32)end && begin <= end && !(end >> 63);
+	return !(wire_u32)start && !(wire_u32)end && start <= end && !(end >> 63);
 }
 
 /*
@@ -497,10 +497,10 @@ V8_INLINE void v8_find_scope_name(struct v8_walk *walk, wire_u64 scope,
 	if (V8_SCOPE_HAS_CLASS(flags))
 		offset += 8;
 	if (walk->layout.scope_position) {
-		wire_u64 begin = v8_get_word(walk, walk->layout.scope_position);
+		wire_u64 start = v8_get_word(walk, walk->layout.scope_position);
 
-		if (v8_is_position(begin, v8_get_word(walk, walk->layout.scope_position + 8)))
-			ret->position = (wire_u32)(begin >> 32);
+		if (v8_is_position(start, v8_get_word(walk, walk->layout.scope_position + 8)))
+			ret->position = (wire_u32)(start >> 32);
 	} else {
 		v8_find_position(walk, scope, offset, flags, ret);
 	}
@@ -643,13 +643,13 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	wire_u32 bits = 8u << is_wide;
 	const struct v8_characters characters = {
 		.ones = ones, .highs = ones << (bits - 1), .bits = bits};
-	wire_u64 begin = (wire_u64)number * V8_PIECE_BYTES;
+	wire_u64 start = (wire_u64)number * V8_PIECE_BYTES;
 	wire_u64 end = (wire_u64)ret->position << is_wide;
-	wire_u64 bytes = end - begin;
+	wire_u64 bytes = end - start;
 
 	if (ret->position == WIRE_V8_NO_POSITION || ret->position > ret->source.length)
 		return 1;
-	if (end <= begin) {
+	if (end <= start) {
 		ret->line = walk->num_ends + 1;
 		return 1;
 	}
@@ -659,7 +659,7 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	walk->num_pieces++;
 	/* The bytes after the last character in its word are ignored. */
 	walk->piece[bytes >> 3 & (V8_PIECE_BYTES / 8 - 1)] = 0;
-	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + begin))
+	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + start))
 		return 1;
 	for (wire_u32 i = 0; i < V8_PIECE_BYTES / 8; i++) {
 		if (8ull * i >= bytes)

@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 
 /* The start of every module: "\0asm", and the version 1. */
-#define WASM_MODULE_BEGIN 0x000000016d736100ull
+#define WASM_MODULE_START 0x000000016d736100ull
 
 /*
  * Larger sections are treated as missing. Functions beyond the limit have no known name, as in V8.

@@ -37,7 +37,7 @@ struct symbolizer_duty {
 	/* Whether another process has symbolized a location before. */
 	bool (*is_named)(uint32_t location, void *context);
 	/* About to read a file, or (FILE_NONE) no file. */
-	void (*begin)(uint32_t file, void *context);
+	void (*start)(uint32_t file, void *context);
 	/* A location has its frames. Returns 0 or negative errno, which ends symbolization. */
 	int (*named)(uint32_t location, void *context);
 };

@@ -40,7 +40,7 @@ struct occupancy_walk {
  * The order in which occupancies start, as for qsort(), of struct numbered_occupancy: at one moment
  * those that end at once are first.
  */
-int occupancy_compare_begins(const void *a, const void *b);
+int occupancy_compare_starts(const void *a, const void *b);
 
 /* 0, -ENOMEM, or negative errno of the source. */
 _must_check_ int occupancy_walk_init(struct occupancy_walk *walk, const struct timeline *timeline);

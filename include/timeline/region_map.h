@@ -27,13 +27,13 @@ static inline void region_map_freep(struct region_map **map)
 uint32_t region_map_get_process(const struct region_map *map);
 
 /*
- * Declare the region [begin, end), begin < end.
+ * Declare the region [start, end), start < end.
  *
  * name  string id; the empty string gives `Stack @<end>`
  *
  * Returns 0, -ENOMEM, or -EEXIST when it overlaps a declared region, whose id *ret is then.
  */
-_must_check_ int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end,
+_must_check_ int region_map_declare(struct region_map *map, uint64_t start, uint64_t end,
 				    uint32_t name, uint32_t *ret);
 
 /*

@@ -55,12 +55,12 @@ struct timeline_thread {
 enum region_kind {
 	REGION_DECLARED, /* the program or the kernel reported its bounds */
 	REGION_IMPLICIT, /* guessed from a pointer; see timeline/region_map.h */
-	REGION_PARTIAL,  /* the end is known; `begin` is the lowest address known to belong to it */
+	REGION_PARTIAL,  /* the end is known; `start` is the lowest address known to belong to it */
 };
 
-/* [begin, end); the stack grows from end down. */
+/* [start, end); the stack grows from end down. */
 struct stack_region {
-	uint64_t begin; /* of an implicit region: the lowest pointer seen */
+	uint64_t start; /* of an implicit region: the lowest pointer seen */
 	uint64_t end;
 	uint32_t process;
 	uint32_t name; /* string */
@@ -75,7 +75,7 @@ struct source_location {
 };
 
 struct zone {
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t pointer; /* into the region; tells open zones apart */
 	uint32_t region;
@@ -110,7 +110,7 @@ struct zone_attribute {
 };
 
 struct occupancy {
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t pointer; /* the first one seen; 0 when unknown */
 	uint32_t region;
@@ -202,7 +202,7 @@ enum kwork_kind {
 
 /* Work of the kernel that belongs to no thread. */
 struct timeline_kwork {
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t cpu;    /* CPU of its end */
 	uint32_t number; /* of the interrupt, or the softirq's kind; tid of the thread */
@@ -255,7 +255,7 @@ enum off_cpu_state {
  * overlap. The weights are those of its samples, more or less than its duration.
  */
 struct timeline_wait {
-	uint64_t begin_ns;  /* when it left its CPU, or the start of the recording */
+	uint64_t start_ns;  /* when it left its CPU, or the start of the recording */
 	uint64_t queued_ns; /* it was woken, and waited for a CPU from then on; else end_ns */
 	uint64_t end_ns;    /* when it got one, or the recording ended */
 	uint64_t weight;
@@ -349,7 +349,7 @@ _must_check_ int timeline_remove_zone(struct timeline *timeline, uint32_t zone);
  */
 struct timeline_consumer {
 	/* The zone is the timeline's until it has ended; its parent still exists then. */
-	int (*begin_zone)(void *context, uint32_t zone);
+	int (*start_zone)(void *context, uint32_t zone);
 	int (*end_zone)(void *context, uint32_t zone);
 	/* For an open zone. */
 	int (*rename_zone)(void *context, uint32_t zone, const char *name, size_t length);
@@ -357,12 +357,12 @@ struct timeline_consumer {
 	int (*add_attribute)(void *context, uint32_t zone, const struct zone_attribute *attribute,
 			     const char *string, size_t length);
 	/* When an occupancy starts, its end is not known yet. */
-	int (*begin_occupancy)(void *context, const struct occupancy *occupancy);
+	int (*start_occupancy)(void *context, const struct occupancy *occupancy);
 	int (*end_occupancy)(void *context, const struct occupancy *occupancy);
 	/*
 	 * A region's first zone starts, or its last one ends; for any region, in any order of time.
 	 */
-	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_begin);
+	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_start);
 	/* No more changes of the process follow. */
 	int (*finish_uses)(void *context, uint32_t process);
 	int (*add_counter_value)(void *context, const struct counter_value *value);
@@ -392,7 +392,7 @@ void timeline_set_waits(struct timeline *timeline, const struct timeline_source 
 void timeline_set_kworks(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_task_events(struct timeline *timeline, const struct timeline_source *source);
 /*
- * struct numbered_occupancy in order of start (occupancy_compare_begins()), in place of all that
+ * struct numbered_occupancy in order of start (occupancy_compare_starts()), in place of all that
  * were added, as the source knows better; none is added afterwards.
  */
 void timeline_set_occupancies(struct timeline *timeline, const struct timeline_source *source);

@@ -37,7 +37,7 @@ static inline void zone_tracker_freep(struct zone_tracker **tracker)
  * Returns 0, -EBUSY (a zone with this pointer is open), -ERANGE (the time is before the region's
  * last event) or -ENOMEM.
  */
-_must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+_must_check_ int zone_tracker_start(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 				    uint64_t time_ns, uint32_t location);
 
 /*
@@ -49,7 +49,7 @@ _must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t point
  * Returns the same; -ERANGE also if there would be more than ZONE_TRACKS_MAX.
  */
 #define ZONE_TRACKS_MAX 16
-_must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer,
+_must_check_ int zone_tracker_start_on_track(struct zone_tracker *tracker, uint64_t pointer,
 					     uint32_t thread, uint64_t time_ns, uint32_t location,
 					     bool *ret_is_new);
 

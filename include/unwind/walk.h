@@ -75,7 +75,7 @@ WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64
 WALK_INLINE void walk_note_frame_pointer(struct walk *walk, wire_u64 fp);
 
 /* Initialize all but the process's mappings. */
-WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *registers)
+WALK_INLINE void walk_start(struct walk *walk, const struct wire_registers *registers)
 {
 	walk->registers = *registers;
 	walk->fp_address = walk->bx_address = 0;

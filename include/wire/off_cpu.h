@@ -36,7 +36,7 @@ static inline wire_u64 wire_draw_below(wire_u64 *random, wire_u64 limit)
 }
 
 /* Choose the point of a period that starts now. period_ns  at least 1 */
-static inline void wire_begin_period(struct wire_phase *phase, wire_u64 period_ns, wire_u64 *random)
+static inline void wire_start_period(struct wire_phase *phase, wire_u64 period_ns, wire_u64 *random)
 {
 	phase->until_ns = wire_draw_below(random, period_ns);
 	phase->behind_ns = period_ns - phase->until_ns;
@@ -68,7 +68,7 @@ static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 dura
 	if (past_ns < phase->behind_ns) {
 		wire_u64 left_ns = phase->behind_ns - past_ns;
 
-		wire_begin_period(phase, period_ns, random);
+		wire_start_period(phase, period_ns, random);
 		phase->until_ns += left_ns;
 		return 1;
 	}
@@ -79,12 +79,12 @@ static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 dura
 		phase->excess_ns = (num_whole - WIRE_MAX_WHOLE_PERIODS) * period_ns;
 		num_whole = WIRE_MAX_WHOLE_PERIODS;
 	}
-	wire_begin_period(phase, period_ns, random);
+	wire_start_period(phase, period_ns, random);
 	if (past_ns <= phase->until_ns) {
 		phase->until_ns -= past_ns;
 		return (wire_u32)(1 + num_whole);
 	}
-	wire_begin_period(phase, period_ns, random);
+	wire_start_period(phase, period_ns, random);
 	phase->until_ns += period_ns - past_ns;
 	return (wire_u32)(2 + num_whole);
 }

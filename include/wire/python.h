@@ -62,7 +62,7 @@ struct wire_python_layout {
 	wire_u16 code_file;
 	wire_u16 code_lines;        /* a bytes object */
 	wire_u16 code_instructions; /* WIRE_PYTHON_POINTER: the first one; else WIRE_PYTHON_NONE */
-	wire_u16 code_begin;        /* of the bytes that hold the others; both are multiples of 8 */
+	wire_u16 code_start;        /* of the bytes that hold the others; both are multiples of 8 */
 	wire_u16 code_bytes;
 	/* Strings and bytes. */
 	wire_u16 text_length;     /* in characters */
@@ -79,7 +79,7 @@ struct wire_python_layout {
  * Position of CPython's frames (wire_runtime_frame): bytes from the first instruction to the one
  * that runs, or ran last; WIRE_RUNTIME_ENTRY_FRAME, and this flag.
  */
-#define WIRE_PYTHON_NOT_BEGUN (1u << 30)
+#define WIRE_PYTHON_NOT_STARTED (1u << 30)
 
 struct wire_python_text {
 	wire_u32 length;    /* in characters; may be more than num_bytes holds */

@@ -89,7 +89,7 @@ struct wire_schedule_cpu {
 	struct wire_schedule batch;
 	wire_u32 name_generation; /* names emitted in earlier generations may have been lost */
 	wire_u8 is_busy;
-	wire_u8 has_begun;
+	wire_u8 has_started;
 	wire_u8 padding[2];
 };
 _Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 8,
@@ -127,7 +127,7 @@ enum wire_kwork_kind {
 #define WIRE_KWORK_NAME_SIZE 24
 
 struct wire_kwork {
-	wire_u64 begin_ns; /* CLOCK_BOOTTIME */
+	wire_u64 start_ns; /* CLOCK_BOOTTIME */
 	wire_u64 end_ns;
 	wire_u32 number; /* of the interrupt, of the softirq's vector; tid of the worker */
 	wire_u32 padding;
@@ -163,7 +163,7 @@ _Static_assert(sizeof(struct wire_kwork_counters) == 32,
 /* State of a CPU for each kind: different kinds may interrupt each other, but none itself. */
 struct wire_kwork_cpu {
 	struct wire_kwork_counters counters;
-	wire_u64 begin_ns; /* of the running item; 0: none */
+	wire_u64 start_ns; /* of the running item; 0: none */
 	wire_u32 number;   /* its number */
 	wire_u32 is_busy;  /* one is being added just now */
 	struct wire_kworks batch;

@@ -73,7 +73,7 @@ struct wire_perl_layout {
  * NO_FRAME     No frame: it marks a call of the evaluating C function without a frame of its own.
  * MAY_WAIT     The C function may not be running for it, as it is called again and again.
  */
-#define WIRE_SCRIPT_STACK_BEGIN (1u << 30)
+#define WIRE_SCRIPT_STACK_START (1u << 30)
 #define WIRE_SCRIPT_DELEGATES   (1u << 29)
 #define WIRE_SCRIPT_NO_FRAME    (1u << 28)
 #define WIRE_SCRIPT_MAY_WAIT    (1u << 27)

@@ -185,7 +185,7 @@ struct wire_stack_area {
 	wire_u32 kind;           /* enum wire_stack_kind */
 	wire_u64 time_ns;        /* CLOCK_BOOTTIME */
 	wire_u64 generation;     /* as in wire_sample */
-	wire_u64 begin;          /* of the whole mapping; exact for signals and goroutines */
+	wire_u64 start;          /* of the whole mapping; exact for signals and goroutines */
 	wire_u64 end;            /* first byte after it */
 	wire_u64 user_sp;        /* stack pointer in it */
 	wire_u64 thread_pointer; /* WIRE_STACK_THREAD: the stack is below it; else 0 */
@@ -251,7 +251,7 @@ struct wire_own_time {
 	wire_u64 runs_left; /* runs until one is timed, including it */
 	wire_u64 num_timed;
 	wire_u64 timed_ns;
-	wire_u64 begun_ns; /* of the run that is timed now; 0: none is */
+	wire_u64 started_ns; /* of the run that is timed now; 0: none is */
 };
 _Static_assert(sizeof(struct wire_own_time) == 40,
 	       "struct wire_own_time is part of the wire format");

@@ -34,7 +34,7 @@ static size_t count(struct name_rest rest, bool (*is_of_kind)(char c))
 	return (size_t)(c - rest.start);
 }
 
-static bool begins_with(struct name_rest rest, const char *text)
+static bool starts_with(struct name_rest rest, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -93,13 +93,13 @@ static bool take_made_class(struct text *text, struct name_rest *rest)
 		"jdk.proxy",
 	};
 
-	if (begins_with(*rest, "$$Lambda")) {
+	if (starts_with(*rest, "$$Lambda")) {
 		text_append_string(text, "$$Lambda");
 		rest->start += strlen("$$Lambda");
 		skip_numbers(rest);
 		return true;
 	}
-	if (begins_with(*rest, "LambdaForm$")) {
+	if (starts_with(*rest, "LambdaForm$")) {
 		size_t length = strlen("LambdaForm$");
 
 		length +=
@@ -110,14 +110,14 @@ static bool take_made_class(struct text *text, struct name_rest *rest)
 		return true;
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(numbered); i++) {
-		if (!begins_with(*rest, numbered[i]))
+		if (!starts_with(*rest, numbered[i]))
 			continue;
 		text_append_string(text, numbered[i]);
 		rest->start += strlen(numbered[i]);
 		skip(rest, is_digit);
 		return true;
 	}
-	if (begins_with(*rest, "CGLIB$$")) {
+	if (starts_with(*rest, "CGLIB$$")) {
 		text_append_string(text, "CGLIB$$");
 		rest->start += strlen("CGLIB$$");
 		skip(rest, is_hex_digit);
@@ -130,7 +130,7 @@ void canonical_name_append(struct text *text, const char *name, size_t length)
 {
 	struct name_rest rest = {name, name + length};
 
-	if (begins_with(rest, WAKER_FUTEX_BEGIN)) {
+	if (starts_with(rest, WAKER_FUTEX_START)) {
 		text_append_string(text, WAKER_FUTEX_NAME);
 		return;
 	}

@@ -27,10 +27,10 @@ struct filter {
 struct matches {
 	const struct frame_tree *tree;
 	const struct filter *filter;
-	bool *nodes;      /* by node of the frame tree: the stack down to it matches */
-	bool *threads;    /* by thread of the profile */
-	bool *beginnings; /* by node: the stack starts with one of these threads and matches */
-	bool *labels;     /* by thread */
+	bool *nodes;   /* by node of the frame tree: the stack down to it matches */
+	bool *threads; /* by thread of the profile */
+	bool *starts;  /* by node: the stack starts with one of these threads and matches */
+	bool *labels;  /* by thread */
 };
 
 static const char *const kind_names[] = {
@@ -203,7 +203,7 @@ static int match_frames(struct matches *matches)
  * In written stacks, the thread is first, as the caller of all. So a fragment may start with a
  * thread, and then it is at the start of the stack.
  */
-static int match_beginnings(struct matches *matches)
+static int match_starts(struct matches *matches)
 {
 	const struct profile *profile = matches->tree->profile;
 	const char *label = matches->filter->pattern.literal;
@@ -215,7 +215,7 @@ static int match_beginnings(struct matches *matches)
 		return err;
 	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
 		matches->labels[i] = thread_is_labelled(profile, i, label, length);
-	return fragment_find_beginnings(&rest, matches->tree, matches->beginnings);
+	return fragment_find_starts(&rest, matches->tree, matches->starts);
 }
 
 static int match_fragment(struct matches *matches)
@@ -232,7 +232,7 @@ static int match_fragment(struct matches *matches)
 		return err;
 	for (uint32_t node = 1; node < tree->num_nodes; node++)
 		matches->nodes[node] = occurrences.first_ends[node] != FRAME_TREE_ROOT;
-	return match_beginnings(matches);
+	return match_starts(matches);
 }
 
 /* The names from the outermost frame to a node, joined by `;`. */
@@ -344,12 +344,12 @@ static int apply(struct selection *selection, const struct frame_tree *tree,
 	uint32_t num_threads = profile_count_threads(profile);
 	_cleanup_free_ bool *nodes = calloc(tree->num_nodes, sizeof(*nodes));
 	_cleanup_free_ bool *threads = calloc((size_t)num_threads + 1, sizeof(*threads));
-	_cleanup_free_ bool *beginnings = calloc(tree->num_nodes, sizeof(*beginnings));
+	_cleanup_free_ bool *starts = calloc(tree->num_nodes, sizeof(*starts));
 	_cleanup_free_ bool *labels = calloc((size_t)num_threads + 1, sizeof(*labels));
-	struct matches matches = {tree, filter, nodes, threads, beginnings, labels};
+	struct matches matches = {tree, filter, nodes, threads, starts, labels};
 	int err;
 
-	if (!nodes || !threads || !beginnings || !labels)
+	if (!nodes || !threads || !starts || !labels)
 		return -ENOMEM;
 	err = find_matches(&matches);
 	if (err)
@@ -358,7 +358,7 @@ static int apply(struct selection *selection, const struct frame_tree *tree,
 		const struct sample *sample = profile_get_sample(profile, i);
 		uint32_t node = tree->stack_nodes[sample->stack];
 		bool is_match = nodes[node] || threads[sample->thread] ||
-				(labels[sample->thread] && beginnings[node]);
+				(labels[sample->thread] && starts[node]);
 
 		selection->is_selected[i] &= is_match != filter->excludes;
 	}

@@ -117,14 +117,13 @@ static bool is_frame(const struct fragment_frame *wanted, const struct frame_tre
 }
 
 /* Parents precede their children. */
-int fragment_find_beginnings(const struct fragment *fragment, const struct frame_tree *tree,
-			     bool *ret)
+int fragment_find_starts(const struct fragment *fragment, const struct frame_tree *tree, bool *ret)
 {
 	/*
 	 * Number of the fragment's frames in the stack so far, if it has no others; else
 	 * NO_BEGINNING, until it has all.
 	 */
-	enum { NO_BEGINNING = UINT32_MAX };
+	enum { NO_START = UINT32_MAX };
 	uint32_t num_frames = (uint32_t)fragment->num_frames;
 	_cleanup_free_ uint32_t *counts = calloc(tree->num_nodes, sizeof(*counts));
 
@@ -136,7 +135,7 @@ int fragment_find_beginnings(const struct fragment *fragment, const struct frame
 
 		if (count < num_frames)
 			count = is_frame(&fragment->frames[count], tree, node) ? count + 1
-									       : NO_BEGINNING;
+									       : NO_START;
 		counts[node] = count;
 		ret[node] = count == num_frames;
 	}

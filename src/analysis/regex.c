@@ -35,7 +35,7 @@ enum { STATE_UNKNOWN, STATE_MATCH, STATE_DEAD, NUM_SPECIAL_STATES };
 
 /* The context between two characters. */
 struct regex_position {
-	bool is_begin;
+	bool is_start;
 	bool is_end;
 	bool is_next_known; /* else assertions other than ^ are deferred */
 	bool is_boundary;
@@ -48,7 +48,7 @@ struct regex {
 	/* A set has a bit for each instruction, followed by those below; its size in words. */
 	size_t num_words;
 	uint32_t word_bit;  /* the previous character belongs to a word */
-	uint32_t begin_bit; /* start of the text: no character before */
+	uint32_t start_bit; /* start of the text: no character before */
 	bool has_assertions;
 	uint64_t *survives_step; /* instructions that matter after a step, and both bits */
 	uint64_t *current;       /* sets in work */
@@ -82,8 +82,8 @@ static void add_bit(uint64_t *set, uint32_t bit)
 static bool holds(enum regex_operation operation, const struct regex_position *position)
 {
 	switch (operation) {
-	case REGEX_OP_BEGIN:
-		return position->is_begin;
+	case REGEX_OP_START:
+		return position->is_start;
 	case REGEX_OP_END:
 		return position->is_next_known && position->is_end;
 	case REGEX_OP_BOUNDARY:
@@ -141,7 +141,7 @@ static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32
 	const struct regex_program *program = &regex->program;
 	const bool *is_word = program->is_word;
 	struct regex_position position = {
-		.is_begin = has_bit(from, regex->begin_bit),
+		.is_start = has_bit(from, regex->start_bit),
 		.is_end = class == regex->end_class,
 		.is_next_known = true,
 	};
@@ -203,14 +203,14 @@ static bool step(struct regex *regex, const uint64_t *from, uint32_t class, uint
 }
 
 /* The set before the first character. Returns whether there is a match already. */
-static bool begin(struct regex *regex, uint64_t *set)
+static bool start(struct regex *regex, uint64_t *set)
 {
-	static const struct regex_position first = {.is_begin = true};
+	static const struct regex_position first = {.is_start = true};
 
 	memset(set, 0, regex->num_words * sizeof(*set));
 	add_instructions(regex, set, regex->program.start, &first);
 	if (regex->has_assertions)
-		add_bit(set, regex->begin_bit);
+		add_bit(set, regex->start_bit);
 	for (size_t i = 0; i < regex->num_words; i++)
 		set[i] &= regex->survives_step[i];
 	return has_bit(set, REGEX_MATCH_INSTRUCTION);
@@ -340,7 +340,7 @@ static uint32_t make_first_state(struct regex *regex)
 {
 	bool is_emptied;
 
-	if (begin(regex, regex->next))
+	if (start(regex, regex->next))
 		return STATE_MATCH;
 	return find_state(regex, regex->next, &is_emptied);
 }
@@ -408,7 +408,7 @@ static int prepare(struct regex *regex)
 	regex->end_class = (uint32_t)program->class_starts.length;
 	regex->num_columns = regex->end_class + 1;
 	regex->word_bit = num_instructions;
-	regex->begin_bit = num_instructions + 1;
+	regex->start_bit = num_instructions + 1;
 	regex->num_words = (num_instructions + 2 + 63) / 64;
 	regex->survives_step = calloc(regex->num_words, sizeof(*regex->survives_step));
 	regex->current = calloc(regex->num_words, sizeof(*regex->current));
@@ -421,12 +421,12 @@ static int prepare(struct regex *regex)
 	for (uint32_t i = 0; i < num_instructions; i++) {
 		enum regex_operation operation = program->instructions.items[i].operation;
 
-		if (operation != REGEX_OP_SPLIT && operation != REGEX_OP_BEGIN)
+		if (operation != REGEX_OP_SPLIT && operation != REGEX_OP_START)
 			add_bit(regex->survives_step, i);
-		regex->has_assertions |= operation >= REGEX_OP_BEGIN;
+		regex->has_assertions |= operation >= REGEX_OP_START;
 	}
 	add_bit(regex->survives_step, regex->word_bit);
-	add_bit(regex->survives_step, regex->begin_bit);
+	add_bit(regex->survives_step, regex->start_bit);
 	state_bytes = regex->num_columns * sizeof(*regex->steps.items) +
 		      regex->num_words * sizeof(*regex->sets.items);
 	regex->max_states = (uint32_t)(CACHE_BYTES / state_bytes);

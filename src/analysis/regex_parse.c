@@ -173,19 +173,19 @@ static int negate_ranges(struct regex_parser *parser, size_t first)
 {
 	struct regex_tree *tree = parser->tree;
 	size_t count = tree->sets.ranges.length - first;
-	uint32_t begin = 0;
+	uint32_t start = 0;
 	size_t num_kept = first;
 
 	for (size_t i = 0; i < count; i++) {
 		struct regex_range range = tree->sets.ranges.items[first + i];
 
-		if (range.first > begin)
+		if (range.first > start)
 			tree->sets.ranges.items[num_kept++] =
-				(struct regex_range){begin, range.first - 1};
-		begin = range.last + 1;
+				(struct regex_range){start, range.first - 1};
+		start = range.last + 1;
 	}
 	tree->sets.ranges.length = num_kept;
-	return begin <= REGEX_LAST_CHARACTER ? add_range(parser, begin, REGEX_LAST_CHARACTER) : 0;
+	return start <= REGEX_LAST_CHARACTER ? add_range(parser, start, REGEX_LAST_CHARACTER) : 0;
 }
 
 /* Add a node for the set of the ranges from `first` on. */
@@ -240,13 +240,13 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 {
 	static const char names[] = "tnrfv";
 	static const char characters[] = "\t\n\r\f\v";
-	const char *begin = parser->at - 1;
+	const char *start = parser->at - 1;
 	char c = *parser->at;
 	const char *name = c ? strchr(names, c) : NULL;
 
 	*ret = REGEX_NO_NODE;
 	if (!c)
-		return refuse(parser, begin, "nothing follows the backslash");
+		return refuse(parser, start, "nothing follows the backslash");
 	if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z')) {
 		*ret = take_character(parser);
 		return 0;
@@ -268,7 +268,7 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 		return add_ranges(parser, "\t\r  ", c == 'S');
 	case 'x':
 		if (!is_hex_digit(parser->at[0]) || !is_hex_digit(parser->at[1]))
-			return refuse(parser, begin, "expected two hexadecimal digits after \\x");
+			return refuse(parser, start, "expected two hexadecimal digits after \\x");
 		*ret = hex_digit_value(parser->at[0]) << 4 | hex_digit_value(parser->at[1]);
 		parser->at += 2;
 		return 0;
@@ -276,23 +276,23 @@ static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 		break;
 	}
 	if ((c >= '1' && c <= '9') || c == 'k' || c == 'g')
-		return refuse(parser, begin, "back references, such as \\%c, are not supported", c);
-	return refuse(parser, begin, "\\%c is not supported", c);
+		return refuse(parser, start, "back references, such as \\%c, are not supported", c);
+	return refuse(parser, start, "\\%c is not supported", c);
 }
 
 /* [:alpha:] within brackets. */
 static int parse_class(struct regex_parser *parser)
 {
-	const char *begin = parser->at;
-	const char *name = begin + 2;
+	const char *start = parser->at;
+	const char *name = start + 2;
 	const char *end = strstr(name, ":]");
 
-	if (begin[1] != ':')
-		return refuse(parser, begin,
-			      "collating elements, such as [%c…%c], are not supported", begin[1],
-			      begin[1]);
+	if (start[1] != ':')
+		return refuse(parser, start,
+			      "collating elements, such as [%c…%c], are not supported", start[1],
+			      start[1]);
 	if (!end)
-		return refuse(parser, begin, "the end of this class, ':]', is missing");
+		return refuse(parser, start, "the end of this class, ':]', is missing");
 	for (size_t i = 0; i < ARRAY_LENGTH(character_classes); i++) {
 		const struct character_class *class = &character_classes[i];
 
@@ -302,7 +302,7 @@ static int parse_class(struct regex_parser *parser)
 		parser->at = end + 2;
 		return add_ranges(parser, class->ranges, false);
 	}
-	return refuse(parser, begin, "unknown class [:%.*s:]",
+	return refuse(parser, start, "unknown class [:%.*s:]",
 		      end - name < 40 ? (int)(end - name) : 40, name);
 }
 
@@ -326,12 +326,12 @@ static int parse_bracket(struct regex_parser *parser, uint32_t *ret)
 {
 	const char *open = parser->at - 1;
 	bool is_negated = *parser->at == '^';
-	const char *begin = parser->at += is_negated;
+	const char *start = parser->at += is_negated;
 	size_t first_range = parser->tree->sets.ranges.length;
 
-	while (*parser->at && (*parser->at != ']' || parser->at == begin)) {
+	while (*parser->at && (*parser->at != ']' || parser->at == start)) {
 		const char *item = parser->at;
-		bool is_dash = *item == '-' && item != begin && item[1] != ']';
+		bool is_dash = *item == '-' && item != start && item[1] != ']';
 		uint32_t first;
 		uint32_t last;
 		int err;
@@ -461,22 +461,22 @@ static int parse_repetitions(struct regex_parser *parser, uint32_t *atom)
 	const char *end;
 
 	while (read_repetition(parser->at, &least, &most, &end)) {
-		const char *begin = parser->at;
+		const char *start = parser->at;
 		struct regex_node *node;
 		uint32_t repeat;
 		int err;
 
 		if (least > REGEX_MAX_COUNT || (most > REGEX_MAX_COUNT && most != REGEX_NO_LIMIT))
-			return refuse(parser, begin, "more than %d repetitions", REGEX_MAX_COUNT);
+			return refuse(parser, start, "more than %d repetitions", REGEX_MAX_COUNT);
 		if (least > most)
-			return refuse(parser, begin, "the first number is larger than the second");
+			return refuse(parser, start, "the first number is larger than the second");
 		err = add_node(parser, REGEX_REPEAT, &repeat);
 		if (err)
 			return err;
 		node = &parser->tree->nodes.items[repeat];
 		node->least = least;
 		node->most = most;
-		node->offset = (uint32_t)(begin - parser->pattern);
+		node->offset = (uint32_t)(start - parser->pattern);
 		err = add_child(parser, repeat, REGEX_NO_NODE, *atom);
 		if (err)
 			return err;
@@ -490,20 +490,20 @@ static int parse_atom(struct regex_parser *parser, uint32_t *ret)
 {
 	struct regex_tree *tree = parser->tree;
 	size_t first_range = tree->sets.ranges.length;
-	const char *begin = parser->at;
+	const char *start = parser->at;
 	uint32_t character;
 	uint32_t least;
 	uint32_t most;
 	const char *end;
 	int err;
 
-	if (read_repetition(begin, &least, &most, &end))
-		return refuse(parser, begin, "nothing precedes the '%c' to repeat", *begin);
-	if (*begin == ')')
-		return refuse(parser, begin, "the '(' of this ')' is missing");
-	if (*begin == '\\' && (begin[1] == 'b' || begin[1] == 'B')) {
+	if (read_repetition(start, &least, &most, &end))
+		return refuse(parser, start, "nothing precedes the '%c' to repeat", *start);
+	if (*start == ')')
+		return refuse(parser, start, "the '(' of this ')' is missing");
+	if (*start == '\\' && (start[1] == 'b' || start[1] == 'B')) {
 		parser->at += 2;
-		return add_node(parser, begin[1] == 'b' ? REGEX_BOUNDARY : REGEX_NO_BOUNDARY, ret);
+		return add_node(parser, start[1] == 'b' ? REGEX_BOUNDARY : REGEX_NO_BOUNDARY, ret);
 	}
 	character = take_character(parser);
 	switch (character) {
@@ -512,7 +512,7 @@ static int parse_atom(struct regex_parser *parser, uint32_t *ret)
 	case '[':
 		return parse_bracket(parser, ret);
 	case '^':
-		return add_node(parser, REGEX_BEGIN, ret);
+		return add_node(parser, REGEX_START, ret);
 	case '$':
 		return add_node(parser, REGEX_END, ret);
 	case '.':

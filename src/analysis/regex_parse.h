@@ -38,7 +38,7 @@ struct regex_sets {
 
 enum regex_node_kind {
 	REGEX_SET, /* one character */
-	REGEX_BEGIN,
+	REGEX_START,
 	REGEX_END,
 	REGEX_BOUNDARY,
 	REGEX_NO_BOUNDARY,

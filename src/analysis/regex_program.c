@@ -227,7 +227,7 @@ static int compile_node(struct regex_compiler *compiler, const struct regex_node
 {
 	static const enum regex_operation operations[] = {
 		[REGEX_SET] = REGEX_OP_SET,
-		[REGEX_BEGIN] = REGEX_OP_BEGIN,
+		[REGEX_START] = REGEX_OP_START,
 		[REGEX_END] = REGEX_OP_END,
 		[REGEX_BOUNDARY] = REGEX_OP_BOUNDARY,
 		[REGEX_NO_BOUNDARY] = REGEX_OP_NO_BOUNDARY,
@@ -242,7 +242,7 @@ static int compile_node(struct regex_compiler *compiler, const struct regex_node
 	case REGEX_REPEAT:
 		return compile_repeat(compiler, node, next, ret);
 	case REGEX_SET:
-	case REGEX_BEGIN:
+	case REGEX_START:
 	case REGEX_END:
 	case REGEX_BOUNDARY:
 	case REGEX_NO_BOUNDARY:

@@ -24,7 +24,7 @@ enum regex_operation {
 	REGEX_OP_SET,   /* a character of the set, then next */
 	REGEX_OP_SPLIT, /* next, and other */
 	/* Go to next if this holds between two characters. */
-	REGEX_OP_BEGIN,
+	REGEX_OP_START,
 	REGEX_OP_END,
 	REGEX_OP_BOUNDARY,
 	REGEX_OP_NO_BOUNDARY,

@@ -256,7 +256,7 @@ static uint32_t get_futex_frame(const struct frame_tree *tree, uint32_t node, co
 	if (!node)
 		return FRAME_NONE;
 	name = frame_tree_get_name_text(tree, tree->frames[node], NULL);
-	return string_equals(name, WAKER_FUTEX_NAME) || string_starts_with(name, WAKER_FUTEX_BEGIN)
+	return string_equals(name, WAKER_FUTEX_NAME) || string_starts_with(name, WAKER_FUTEX_START)
 		       ? tree->frames[node]
 		       : FRAME_NONE;
 }

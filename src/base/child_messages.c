@@ -84,7 +84,7 @@ static void *run_reader(_unused_ void *context)
 	return NULL;
 }
 
-int child_messages_begin(void)
+int child_messages_start(void)
 {
 	sigset_t all;
 	sigset_t before;

@@ -444,15 +444,15 @@ static bool word_equals(struct word word, const char *string)
 /* A trailing slash is ignored, as folders may be run, too. */
 static struct word get_base_name(struct word path)
 {
-	size_t begin;
+	size_t start;
 
 	if (!path.length)
 		return path;
 	while (path.length && path.text[path.length - 1] == '/')
 		path.length--;
-	for (begin = path.length; begin && path.text[begin - 1] != '/';)
-		begin--;
-	return (struct word){path.text + begin, path.length - begin};
+	for (start = path.length; start && path.text[start - 1] != '/';)
+		start--;
+	return (struct word){path.text + start, path.length - start};
 }
 
 /* The interpreter in argv[0]; a login shell has a dash before its name. */
@@ -628,14 +628,14 @@ static bool is_in_comm(const char *comm, struct word name)
 }
 
 /* Does not cut within a UTF-8 character. */
-static void limit_length(struct text *text, size_t begin)
+static void limit_length(struct text *text, size_t start)
 {
 	static const char end[] = "...";
-	size_t length = begin + SCRIPT_NAME_MAX_BYTES - strlen(end);
+	size_t length = start + SCRIPT_NAME_MAX_BYTES - strlen(end);
 
-	if (text->failed || text->length - begin <= SCRIPT_NAME_MAX_BYTES)
+	if (text->failed || text->length - start <= SCRIPT_NAME_MAX_BYTES)
 		return;
-	while (length > begin && ((unsigned char)text->data[length] & 0xc0) == 0x80)
+	while (length > start && ((unsigned char)text->data[length] & 0xc0) == 0x80)
 		length--;
 	text_truncate(text, length);
 	text_append_string(text, end);
@@ -647,7 +647,7 @@ void script_name_append(const char *comm, const char *words, size_t size, struct
 	const struct interpreter *interpreter;
 	struct script script;
 	struct word argv0;
-	size_t begin = text->length;
+	size_t start = text->length;
 
 	if (!script_name_is_for(comm) || !take_word(&left, &argv0))
 		return;
@@ -667,7 +667,7 @@ void script_name_append(const char *comm, const char *words, size_t size, struct
 	if (script.name.length > SCRIPT_NAME_MAX_BYTES + 1)
 		script.name.length = SCRIPT_NAME_MAX_BYTES + 1;
 	text_append(text, script.name.text, script.name.length);
-	limit_length(text, begin);
+	limit_length(text, start);
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@
 
 /* A run of sorted items, and the position of reading. */
 struct spool_run {
-	uint64_t begin; /* items of the file */
+	uint64_t start; /* items of the file */
 	uint64_t end;
 	uint64_t next; /* to be read into the page */
 	uint8_t *page;
@@ -170,7 +170,7 @@ static int write_block(struct spool *spool)
 		run = array_add(&spool->runs);
 		if (!run)
 			return -ENOMEM;
-		run->begin = spool->counts.kept;
+		run->start = spool->counts.kept;
 	}
 	run = &spool->runs.items[spool->runs.length - 1];
 	spool->counts.kept += spool->in_block;
@@ -282,7 +282,7 @@ int spool_rewind(struct spool *spool)
 		if (!added)
 			return -ENOMEM;
 		*added = (uint32_t)i;
-		run->next = run->begin;
+		run->next = run->start;
 		err = fill_page(spool, run);
 		if (err)
 			return err;

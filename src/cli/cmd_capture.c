@@ -285,7 +285,7 @@ static void add_fds(const void *context, struct fd_list *fds)
 /* A capture has the time when sampling started, not that of writing. */
 static int open_file(struct capture_command *capture)
 {
-	int64_t time_s = (int64_t)(capture->recording.begin_clocks.realtime_ns / NS_PER_SECOND);
+	int64_t time_s = (int64_t)(capture->recording.start_clocks.realtime_ns / NS_PER_SECOND);
 	struct error error = {0};
 	char host[256] = "";
 

@@ -423,7 +423,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.off_cpu = {.period_ns = recorder->opts.off_cpu_period_ns,
 			    .min_block_ns = recorder->opts.off_cpu_min_block_ns,
 			    .scheduler_pc =
-				    recorder->scheduler.end ? recorder->scheduler.begin + 1 : 0,
+				    recorder->scheduler.end ? recorder->scheduler.start + 1 : 0,
 			    .takes_wakers = recorder->opts.takes_wakers,
 			    .only_futexes = recorder->opts.only_futexes},
 		.ring_bytes = recorder->opts.ring_bytes,
@@ -903,14 +903,14 @@ void recorder_hand_over(struct recorder *last, struct recorder *next)
 /* While its samples were ours. */
 static uint64_t sum_observed_ns(const struct recorder *recorder)
 {
-	uint64_t begin_ns = recorder->start_ns;
+	uint64_t start_ns = recorder->start_ns;
 	uint64_t end_ns = recorder->stop_ns;
 
-	if (recorder->from_ns > begin_ns)
-		begin_ns = recorder->from_ns;
+	if (recorder->from_ns > start_ns)
+		start_ns = recorder->from_ns;
 	if (recorder->until_ns < end_ns)
 		end_ns = recorder->until_ns;
-	return thread_times_sum_ns(recorder->thread_times, begin_ns, end_ns);
+	return thread_times_sum_ns(recorder->thread_times, start_ns, end_ns);
 }
 
 /* Scale events whose counter was not always running: the gaps are taken to be like the rest. */

@@ -17,7 +17,7 @@
 static const char slot[] = "<script type=\"text/plain\" id=\"profile\"";
 
 /* The text of the script element. '>' inside of an attribute's quotes does not end the tag. */
-static bool find_slot(const struct import *import, size_t *ret_begin, size_t *ret_end)
+static bool find_slot(const struct import *import, size_t *ret_start, size_t *ret_end)
 {
 	const char *data = (const char *)import->data;
 	const char *end = data + import->size;
@@ -31,29 +31,29 @@ static bool find_slot(const struct import *import, size_t *ret_begin, size_t *re
 	if (at == end)
 		return false;
 	at++;
-	*ret_begin = (size_t)(at - data);
+	*ret_start = (size_t)(at - data);
 	at = memchr(at, '<', (size_t)(end - at));
 	*ret_end = at ? (size_t)(at - data) : import->size;
 	return true;
 }
 
-static bool is_blank(const struct import *import, size_t begin, size_t end)
+static bool is_blank(const struct import *import, size_t start, size_t end)
 {
-	while (begin < end && is_blank_char((char)import->data[begin]))
-		begin++;
-	return begin == end;
+	while (start < end && is_blank_char((char)import->data[start]))
+		start++;
+	return start == end;
 }
 
 int html_read(struct import *import)
 {
-	size_t begin = 0;
+	size_t start = 0;
 	size_t end = 0;
 
-	if (!find_slot(import, &begin, &end))
+	if (!find_slot(import, &start, &end))
 		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
-	if (is_blank(import, begin, end))
-		return import_fail_byte(import, begin, "the page is the viewer without a profile");
-	return native_read_text(import, begin, end);
+	if (is_blank(import, start, end))
+		return import_fail_byte(import, start, "the page is the viewer without a profile");
+	return native_read_text(import, start, end);
 }
 
 enum detection html_detect(const uint8_t *data, size_t size)

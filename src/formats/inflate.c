@@ -502,14 +502,14 @@ int inflate_decompress(struct bytes *compressed, enum inflate_wrapper wrapper, s
 {
 	/* Its tables are large for a small stack. */
 	_cleanup_free_ struct inflater *inflater = calloc(1, sizeof(*inflater));
-	bool is_begun = skip_header(compressed, wrapper);
+	bool is_started = skip_header(compressed, wrapper);
 	int err;
 
 	text_truncate(ret, 0);
 	text_append_string(ret, ""); /* an empty output is a string, too */
 	if (!inflater || ret->failed)
 		return -ENOMEM;
-	if (!is_begun)
+	if (!is_started)
 		return DAMAGED;
 	*inflater = (struct inflater){.compressed = compressed, .limit = limit, .output = ret};
 	err = take_blocks(inflater);

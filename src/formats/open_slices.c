@@ -3,7 +3,7 @@
 #include <errno.h>
 
 /* Above the addresses of user space. */
-#define SYNTHETIC_BEGIN (1ull << 56)
+#define SYNTHETIC_START (1ull << 56)
 #define SYNTHETIC_SIZE  (1ull << 20)
 #define POINTER_STEP    16u
 
@@ -29,7 +29,7 @@ bool open_slices_leave(struct open_slices *open, uint64_t time_ns)
 	return true;
 }
 
-int open_slices_begin(struct open_slices *open, const struct open_slice *slice,
+int open_slices_start(struct open_slices *open, const struct open_slice *slice,
 		      struct open_slice **ret)
 {
 	const struct open_slice *outer;
@@ -79,24 +79,24 @@ bool open_slices_take_unterminated(struct open_slices *open, uint32_t *ret_item)
 
 struct stack_region open_slices_get_region(uint32_t number)
 {
-	uint64_t begin = SYNTHETIC_BEGIN + number * SYNTHETIC_SIZE;
+	uint64_t start = SYNTHETIC_START + number * SYNTHETIC_SIZE;
 
 	return (struct stack_region){
-		.begin = begin,
-		.end = begin + SYNTHETIC_SIZE,
+		.start = start,
+		.end = start + SYNTHETIC_SIZE,
 		.kind = REGION_DECLARED,
 	};
 }
 
 /*
  * A hostile trace may be deeper than the region is large: deeper slices stay at the region's
- * `begin`.
+ * `start`.
  */
 uint64_t open_slices_get_pointer(const struct open_slices *open, const struct stack_region *region)
 {
 	uint64_t below = (uint64_t)open->items.length * POINTER_STEP;
 
-	return below < region->end - region->begin ? region->end - below : region->begin;
+	return below < region->end - region->start ? region->end - below : region->start;
 }
 
 int open_slices_add_zone(struct open_slices *open, struct timeline *timeline,
@@ -106,7 +106,7 @@ int open_slices_add_zone(struct open_slices *open, struct timeline *timeline,
 	struct open_slice *innermost = &open->items.items[depth - 1];
 	struct zone added = *zone;
 
-	added.end_ns = innermost->has_end ? innermost->end_ns : zone->begin_ns;
+	added.end_ns = innermost->has_end ? innermost->end_ns : zone->start_ns;
 	added.parent = depth > 1 ? innermost[-1].item : TIMELINE_NONE;
 	added.name = timeline_get_location(timeline, zone->location)->name;
 	added.last_attribute = TIMELINE_NONE;

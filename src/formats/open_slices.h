@@ -5,7 +5,7 @@
  * then starts or ends one:
  *
  *	while (open_slices_leave(&open, time_ns)) …
- *	open_slices_begin(&open, &slice, &opened), open_slices_add_zone(&open, timeline, &zone)
+ *	open_slices_start(&open, &slice, &opened), open_slices_add_zone(&open, timeline, &zone)
  *	open_slices_end(&open, &item)
  *
  * and at the end of the track open_slices_take_unterminated() gives those that have no end. A slice
@@ -60,7 +60,7 @@ bool open_slices_leave(struct open_slices *open, uint64_t time_ns);
  *
  * Returns 0 or -ENOMEM.
  */
-_must_check_ int open_slices_begin(struct open_slices *open, const struct open_slice *slice,
+_must_check_ int open_slices_start(struct open_slices *open, const struct open_slice *slice,
 				   struct open_slice **ret);
 /* End the innermost slice. False, and counted: none is open. */
 bool open_slices_end(struct open_slices *open, uint32_t *ret_item);
@@ -78,7 +78,7 @@ uint64_t open_slices_get_pointer(const struct open_slices *open, const struct st
  * Add the zone of the innermost slice, which becomes its item. A zone without an end has no
  * duration until the caller sets it.
  *
- * zone  with begin_ns, pointer, region, thread and location
+ * zone  with start_ns, pointer, region, thread and location
  *
  * Returns 0 or -ENOMEM.
  */

@@ -138,7 +138,7 @@ int build_id_read_elf(Elf *elf, uint8_t *ret, uint8_t *ret_size)
 int build_id_read_fd(int fd, uint8_t *ret, uint8_t *ret_size)
 {
 	Elf *elf;
-	int err = elf_file_begin(fd, &elf);
+	int err = elf_file_start(fd, &elf);
 
 	if (err)
 		return err;

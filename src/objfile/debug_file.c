@@ -215,7 +215,7 @@ static struct contents read_contents(int fd)
 	Elf_Scn *section = NULL;
 	Elf *elf;
 
-	if (elf_file_begin(fd, &elf))
+	if (elf_file_start(fd, &elf))
 		return contents;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;

@@ -153,7 +153,7 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret)
 {
 	struct dwarf_source source = {0};
-	int err = elf_file_begin(fd, &source.elf);
+	int err = elf_file_start(fd, &source.elf);
 
 	if (err)
 		return err;

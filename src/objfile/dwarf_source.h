@@ -28,7 +28,7 @@ struct dwarf_source {
  * path  for messages
  *
  * Returns 0, -ENODATA (no debug information), -EFBIG (too large), -EINVAL (malformed) or the error
- * of elf_file_begin(). Unless it returns 0, nothing is open.
+ * of elf_file_start(). Unless it returns 0, nothing is open.
  */
 _must_check_ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret);
 

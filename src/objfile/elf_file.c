@@ -228,7 +228,7 @@ static int check_opened(Elf *elf, int fd, const struct stat *status)
 	return err;
 }
 
-int elf_file_begin(int fd, Elf **ret)
+int elf_file_start(int fd, Elf **ret)
 {
 	struct stat status;
 	Elf *elf;

@@ -17,7 +17,7 @@
  * Returns 0, -ENOEXEC (not an ELF file in native byte order), -EFBIG (its headers claim much more
  * than is on the disk), -EINVAL (malformed) or another negative errno.
  */
-_must_check_ int elf_file_begin(int fd, Elf **ret);
+_must_check_ int elf_file_start(int fd, Elf **ret);
 
 /* Maximum number of bytes of a file that are read whole: a multiple of its size on disk. */
 uint64_t elf_file_get_allowed_bytes(const struct stat *status);

@@ -29,11 +29,11 @@ int objfile_layout_get_bias(const struct objfile_layout *layout,
 	const uint64_t end = mapping->file_offset + (mapping->end - mapping->start);
 	const struct objfile_segment *found = NULL;
 	uint64_t found_bytes = 0;
-	bool found_begins = false;
+	bool found_starts = false;
 
 	array_for_each (&layout->segments, segment) {
 		uint64_t bytes = count_shared_bytes(segment, mapping->file_offset, end);
-		bool begins =
+		bool starts =
 			segment->file_offset / PAGE_BYTES * PAGE_BYTES == mapping->file_offset;
 		bool is_better = !found || bytes > found_bytes;
 
@@ -41,13 +41,13 @@ int objfile_layout_get_bias(const struct objfile_layout *layout,
 			continue;
 		if (found && segment->is_executable != found->is_executable)
 			is_better = segment->is_executable;
-		else if (found && begins != found_begins)
-			is_better = begins;
+		else if (found && starts != found_starts)
+			is_better = starts;
 		if (!is_better)
 			continue;
 		found = segment;
 		found_bytes = bytes;
-		found_begins = begins;
+		found_starts = starts;
 	}
 	if (!found)
 		return -ENOENT;

@@ -77,7 +77,7 @@ static void elf_source_close(struct elf_source *source)
 /* Takes ownership of fd. */
 static int elf_source_open(int fd, struct elf_source *ret)
 {
-	int err = elf_file_begin(fd, &ret->elf);
+	int err = elf_file_start(fd, &ret->elf);
 
 	ret->fd = fd;
 	if (err)

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum name_record_kind { BEGIN = 1, STRING, LOCATION, OUTERMOST, PROGRESS, FACTS };
+enum name_record_kind { START = 1, STRING, LOCATION, OUTERMOST, PROGRESS, FACTS };
 
 #define MAX_FRAMES  64
 #define FLUSH_BYTES (32u << 10)
@@ -70,7 +70,7 @@ struct name_writer *name_writer_new(int fd, const struct profile *profile)
 	writer->fd = fd;
 	writer->profile = profile;
 	writer->num_old_strings = profile_count_strings(profile);
-	put_u8(writer, BEGIN);
+	put_u8(writer, START);
 	put_u32(writer, writer->num_old_strings);
 	return writer;
 }
@@ -264,7 +264,7 @@ void name_reader_release(struct name_reader *reader)
 	reader->num_strings = reader->capacity = 0;
 }
 
-static int read_begin(struct name_reader *reader, struct bytes *bytes)
+static int read_start(struct name_reader *reader, struct bytes *bytes)
 {
 	uint32_t num_old_strings = bytes_u32(bytes);
 
@@ -482,8 +482,8 @@ static int read_facts(struct name_reader *reader, struct bytes *bytes)
 static int read_record(struct name_reader *reader, struct bytes *bytes)
 {
 	switch ((enum name_record_kind)bytes_u8(bytes)) {
-	case BEGIN:
-		return read_begin(reader, bytes);
+	case START:
+		return read_start(reader, bytes);
 	case STRING:
 		return read_string(reader, bytes);
 	case LOCATION:

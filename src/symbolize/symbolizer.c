@@ -476,12 +476,12 @@ static struct task *list_tasks(const struct symbolizer *symbolizer, const struct
 	return tasks;
 }
 
-static void begin(const struct symbolizer *symbolizer, uint32_t file)
+static void start(const struct symbolizer *symbolizer, uint32_t file)
 {
 	const struct symbolizer_opts *opts = &symbolizer->opts;
 
-	if (opts->duty.begin)
-		opts->duty.begin(file, opts->context);
+	if (opts->duty.start)
+		opts->duty.start(file, opts->context);
 }
 
 int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
@@ -503,7 +503,7 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 		int err;
 
 		if (is_first_of_owner)
-			begin(symbolizer, task->is_in_module ? task->owner : FILE_NONE);
+			start(symbolizer, task->is_in_module ? task->owner : FILE_NONE);
 		err = name_location(symbolizer, profile, task->location);
 		if (err)
 			return err;
@@ -529,7 +529,7 @@ bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile
 	if (!location_is_in_module(location) ||
 	    get_caution(symbolizer, location->owner) == READ_NOTHING)
 		return false;
-	begin(symbolizer, location->owner);
+	start(symbolizer, location->owner);
 	if (code_files_get(symbolizer->code_files, location->owner, &code_file))
 		return false;
 	objfile = code_file_get_objfile(code_file);

@@ -82,11 +82,11 @@ static int keep(struct occupancy_tracker *tracker, const struct occupancy *occup
 			: timeline_add_occupancy(tracker->timeline, occupancy, NULL);
 }
 
-static int emit_begin(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
+static int emit_start(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
 {
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 
-	return consumer ? consumer->begin_occupancy(consumer->context, occupancy) : 0;
+	return consumer ? consumer->start_occupancy(consumer->context, occupancy) : 0;
 }
 
 /* End the thread's occupancy, not before its start. */
@@ -98,7 +98,7 @@ static int end_occupancy(struct occupancy_tracker *tracker, uint32_t thread, uin
 
 	if (state->present.region == TIMELINE_NONE)
 		return 0;
-	state->present.end_ns = later(time_ns, state->present.begin_ns);
+	state->present.end_ns = later(time_ns, state->present.start_ns);
 	err = keep(tracker, &state->present);
 	if (err)
 		return err;
@@ -135,13 +135,13 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 			return err;
 	}
 	time_ns = later(time_ns, later(state->free_from_ns, place->free_from_ns));
-	state->present = (struct occupancy){.begin_ns = time_ns,
+	state->present = (struct occupancy){.start_ns = time_ns,
 					    .end_ns = time_ns,
 					    .pointer = pointer,
 					    .region = region,
 					    .thread = thread};
 	place->thread = thread;
-	return emit_begin(tracker, &state->present);
+	return emit_start(tracker, &state->present);
 }
 
 int occupancy_tracker_leave(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)

@@ -18,7 +18,7 @@ enum step_rank { RANK_LEAVE, RANK_PASS, RANK_ENTER };
 
 static enum step_rank get_rank(const struct occupancy *occupancy, bool is_end)
 {
-	if (occupancy->begin_ns == occupancy->end_ns)
+	if (occupancy->start_ns == occupancy->end_ns)
 		return RANK_PASS;
 	return is_end ? RANK_LEAVE : RANK_ENTER;
 }
@@ -27,8 +27,8 @@ static enum step_rank get_rank(const struct occupancy *occupancy, bool is_end)
 static int compare_steps(const struct numbered_occupancy *left, bool left_is_end,
 			 const struct numbered_occupancy *right, bool right_is_end)
 {
-	uint64_t left_ns = left_is_end ? left->occupancy.end_ns : left->occupancy.begin_ns;
-	uint64_t right_ns = right_is_end ? right->occupancy.end_ns : right->occupancy.begin_ns;
+	uint64_t left_ns = left_is_end ? left->occupancy.end_ns : left->occupancy.start_ns;
+	uint64_t right_ns = right_is_end ? right->occupancy.end_ns : right->occupancy.start_ns;
 	enum step_rank left_rank = get_rank(&left->occupancy, left_is_end);
 	enum step_rank right_rank = get_rank(&right->occupancy, right_is_end);
 
@@ -41,7 +41,7 @@ static int compare_steps(const struct numbered_occupancy *left, bool left_is_end
 	return left_is_end - right_is_end;
 }
 
-int occupancy_compare_begins(const void *a, const void *b)
+int occupancy_compare_starts(const void *a, const void *b)
 {
 	return compare_steps(a, false, b, false);
 }
@@ -59,7 +59,7 @@ static int compare_ids(const void *a, const void *b, void *timeline)
 	struct numbered_occupancy left = get_added(timeline, *(const uint32_t *)a);
 	struct numbered_occupancy right = get_added(timeline, *(const uint32_t *)b);
 
-	return occupancy_compare_begins(&left, &right);
+	return occupancy_compare_starts(&left, &right);
 }
 
 /*

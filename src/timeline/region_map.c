@@ -90,15 +90,15 @@ static int add_entry(struct entries *entries, const struct stack_region *region,
 	if (!entry)
 		return -ENOMEM;
 	*entry = (struct region_map_entry){
-		.lowest = region->begin, .end = region->end, .region = id};
+		.lowest = region->start, .end = region->end, .region = id};
 	return 0;
 }
 
-/* A declared region that shares memory with [begin, end), or NULL. */
-static const struct region_map_entry *find_overlapping(const struct region_map *map, uint64_t begin,
+/* A declared region that shares memory with [start, end), or NULL. */
+static const struct region_map_entry *find_overlapping(const struct region_map *map, uint64_t start,
 						       uint64_t end)
 {
-	size_t place = find_place(&map->declared, begin + 1);
+	size_t place = find_place(&map->declared, start + 1);
 
 	if (place < map->declared.list.length && map->declared.list.items[place].lowest < end)
 		return &map->declared.list.items[place];
@@ -135,11 +135,11 @@ static int make_name(struct region_map *map, uint64_t pointer, uint32_t *ret)
 	return timeline_add_string(map->timeline, name, ret);
 }
 
-int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end, uint32_t name,
+int region_map_declare(struct region_map *map, uint64_t start, uint64_t end, uint32_t name,
 		       uint32_t *ret)
 {
 	struct stack_region region = {
-		.begin = begin, .end = round_up(end), .name = name, .kind = REGION_DECLARED};
+		.start = start, .end = round_up(end), .name = name, .kind = REGION_DECLARED};
 
 	return region_map_declare_exact(map, &region, ret);
 }
@@ -148,7 +148,7 @@ int region_map_declare_exact(struct region_map *map, const struct stack_region *
 			     uint32_t *ret)
 {
 	struct stack_region added = *region;
-	const struct region_map_entry *other = find_overlapping(map, added.begin, added.end);
+	const struct region_map_entry *other = find_overlapping(map, added.start, added.end);
 
 	if (other) {
 		*ret = other->region;
@@ -166,7 +166,7 @@ int region_map_adopt(struct region_map *map, uint32_t id)
 
 	if (region->kind == REGION_IMPLICIT)
 		return add_entry(&map->implicit, region, id);
-	if (find_overlapping(map, region->begin, region->end))
+	if (find_overlapping(map, region->start, region->end))
 		return -EEXIST;
 	return add_entry(&map->declared, region, id);
 }
@@ -222,7 +222,7 @@ static struct region_map_entry *find_implicit(const struct region_map *map, uint
 
 static int add_implicit(struct region_map *map, uint64_t pointer, uint32_t *ret)
 {
-	struct stack_region region = {.begin = pointer,
+	struct stack_region region = {.start = pointer,
 				      .end = round_up(pointer),
 				      .process = map->process,
 				      .kind = REGION_IMPLICIT};
@@ -245,7 +245,7 @@ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret)
 		return add_implicit(map, pointer, ret);
 	if (pointer < implicit->lowest) {
 		implicit->lowest = pointer;
-		timeline_get_region(map->timeline, implicit->region)->begin = pointer;
+		timeline_get_region(map->timeline, implicit->region)->start = pointer;
 	}
 	*ret = implicit->region;
 	return 0;

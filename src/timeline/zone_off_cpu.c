@@ -54,7 +54,7 @@ struct zone_off_cpu {
 	struct off_cpu_region *regions;
 	uint64_t *sums; /* by zone: of its region when it started, then its share */
 	struct tid_states tids;
-	uint64_t begin_ns; /* of the schedule */
+	uint64_t start_ns; /* of the schedule */
 	uint64_t end_ns;   /* of the schedule, once it has been read */
 };
 
@@ -83,7 +83,7 @@ static int collect_zones(struct zone_off_cpu *off)
 		struct off_cpu_zone_event *added = array_add(&off->zone_events);
 
 		off->regions[zone->region].has_zones = true;
-		*added = (struct off_cpu_zone_event){.time_ns = zone->begin_ns, .zone = i};
+		*added = (struct off_cpu_zone_event){.time_ns = zone->start_ns, .zone = i};
 		added = array_add(&off->zone_events);
 		*added = (struct off_cpu_zone_event){
 			.time_ns = zone->end_ns, .zone = i, .is_end = true};
@@ -102,7 +102,7 @@ static int read_step(struct zone_off_cpu *off)
 	do
 		got = occupancy_walk_next(&off->occupancies, &off->step);
 	while (got > 0 && (!off->regions[occupancy->region].has_zones ||
-			   occupancy->begin_ns == occupancy->end_ns));
+			   occupancy->start_ns == occupancy->end_ns));
 	off->has_step = got > 0;
 	return got < 0 ? got : 0;
 }
@@ -124,7 +124,7 @@ static int read_sample(struct zone_off_cpu *off)
 static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state *thread,
 			 uint64_t time_ns)
 {
-	uint64_t since_ns = thread->state == CPU_UNKNOWN ? off->begin_ns : thread->off_since_ns;
+	uint64_t since_ns = thread->state == CPU_UNKNOWN ? off->start_ns : thread->off_since_ns;
 
 	if (thread->entered_ns > since_ns)
 		since_ns = thread->entered_ns;
@@ -218,7 +218,7 @@ static int enter(struct zone_off_cpu *off, const struct occupancy *occupancy)
 		return err;
 	thread = &off->tids.items[item];
 	thread->region = occupancy->region;
-	thread->entered_ns = occupancy->begin_ns;
+	thread->entered_ns = occupancy->start_ns;
 	off->regions[occupancy->region].tid_state = item;
 	return 0;
 }
@@ -240,7 +240,7 @@ static uint64_t get_sum(const struct zone_off_cpu *off, const struct off_cpu_reg
  * A thread that starts a zone has just read the clock, and runs. That does not hold for ends: the
  * reader makes one for a zone that was left open.
  */
-static void begin_zone(struct zone_off_cpu *off, uint32_t id)
+static void start_zone(struct zone_off_cpu *off, uint32_t id)
 {
 	const struct zone *zone = timeline_get_zone(off->timeline, id);
 	struct off_cpu_region *region = &off->regions[zone->region];
@@ -249,10 +249,10 @@ static void begin_zone(struct zone_off_cpu *off, uint32_t id)
 		struct tid_state *thread = &off->tids.items[region->tid_state];
 
 		if (thread->state == CPU_OFF)
-			settle(off, thread, zone->begin_ns);
+			settle(off, thread, zone->start_ns);
 		thread->state = CPU_ON;
 	}
-	off->sums[id] = get_sum(off, region, zone->begin_ns);
+	off->sums[id] = get_sum(off, region, zone->start_ns);
 }
 
 static void end_zone(struct zone_off_cpu *off, uint32_t id)
@@ -271,7 +271,7 @@ static uint64_t get_step_ns(const struct zone_off_cpu *off)
 {
 	const struct occupancy *occupancy = &off->step.of.occupancy;
 
-	return off->step.is_end ? occupancy->end_ns : occupancy->begin_ns;
+	return off->step.is_end ? occupancy->end_ns : occupancy->start_ns;
 }
 
 static uint64_t get_zone_event_ns(const struct zone_off_cpu *off)
@@ -306,7 +306,7 @@ static void apply_zone_event(struct zone_off_cpu *off)
 	if (event->is_end)
 		end_zone(off, event->zone);
 	else
-		begin_zone(off, event->zone);
+		start_zone(off, event->zone);
 }
 
 /*
@@ -346,8 +346,8 @@ static int merge(struct zone_off_cpu *off, const struct timeline_source *schedul
 		return err;
 	while ((got = schedule->next(schedule->context, &event)) > 0) {
 		time_ns = event.is_wakeup ? event.wakeup.time_ns : event.on_cpu.time_ns;
-		if (!off->begin_ns)
-			off->begin_ns = time_ns;
+		if (!off->start_ns)
+			off->start_ns = time_ns;
 		err = apply_until(off, time_ns);
 		if (err)
 			return err;

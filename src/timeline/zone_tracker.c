@@ -37,7 +37,7 @@ struct zone_region_state {
 struct use_change {
 	uint64_t time_ns;
 	uint64_t bytes; /* of a declared region */
-	bool is_begin;
+	bool is_start;
 };
 
 struct zone_tracker {
@@ -119,7 +119,7 @@ static struct zone_region_state *find_state(struct zone_tracker *tracker, uint32
 	return &tracker->states.items[region];
 }
 
-static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns, bool is_begin)
+static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns, bool is_start)
 {
 	const struct stack_region *used = timeline_get_region(tracker->timeline, region);
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
@@ -130,13 +130,13 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 		return 0; /* the memory is that of another region */
 	/* A consumer sums up by itself: its items are too many to be kept here. */
 	if (consumer)
-		return consumer->change_use(consumer->context, region, time_ns, is_begin);
+		return consumer->change_use(consumer->context, region, time_ns, is_start);
 	change = array_add(&tracker->changes);
 	if (!change)
 		return -ENOMEM;
 	change->time_ns = time_ns;
-	change->bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
-	change->is_begin = is_begin;
+	change->bytes = used->kind == REGION_DECLARED ? used->end - used->start : 0;
+	change->is_start = is_start;
 	if (count && change[-1].time_ns > time_ns)
 		tracker->changes_are_unordered = true;
 	return 0;
@@ -160,11 +160,11 @@ static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
 	return region;
 }
 
-static int emit_begin(struct zone_tracker *tracker, uint32_t id)
+static int emit_start(struct zone_tracker *tracker, uint32_t id)
 {
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 
-	return consumer ? consumer->begin_zone(consumer->context, id) : 0;
+	return consumer ? consumer->start_zone(consumer->context, id) : 0;
 }
 
 /* Everything that can fail for want of memory is before the changes of state. */
@@ -177,7 +177,7 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 
 	zone->parent = state->innermost;
 	if (zone->parent == TIMELINE_NONE) {
-		err = note_use(tracker, zone->region, zone->begin_ns, true);
+		err = note_use(tracker, zone->region, zone->start_ns, true);
 		state->called_from = caller;
 	}
 	if (err)
@@ -193,11 +193,11 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 	 * their errors end the work.
 	 */
 	state->innermost = id;
-	state->last_ns = zone->begin_ns;
-	err = emit_begin(tracker, id);
+	state->last_ns = zone->start_ns;
+	err = emit_start(tracker, id);
 	return err ? err
 		   : occupancy_tracker_enter(tracker->occupancies, zone->thread, zone->region,
-					     zone->pointer, zone->begin_ns);
+					     zone->pointer, zone->start_ns);
 }
 
 /* Whether the zone would start before the last event of its region. */
@@ -210,7 +210,7 @@ static bool is_late(const struct zone_tracker *tracker, uint32_t region, uint64_
  * Until it ends, a zone's end is its start, so that no duration in a truncated timeline is
  * negative.
  */
-static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone, uint64_t moved_by)
+static int start_on_region(struct zone_tracker *tracker, const struct zone *zone, uint64_t moved_by)
 {
 	struct zone_region_state *state = find_state(tracker, zone->region);
 	struct zone added = *zone;
@@ -220,21 +220,21 @@ static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone
 	/* A program with such high pointers of its own gets no tracks there, nor the reverse. */
 	if (state->moved_by != moved_by && (state->last_ns || state->innermost != TIMELINE_NONE))
 		return -ERANGE;
-	if (is_late(tracker, zone->region, zone->begin_ns))
+	if (is_late(tracker, zone->region, zone->start_ns))
 		return -ERANGE;
 	state->moved_by = moved_by;
-	added.end_ns = zone->begin_ns;
+	added.end_ns = zone->start_ns;
 	added.name = timeline_get_location(tracker->timeline, zone->location)->name;
 	added.last_attribute = TIMELINE_NONE;
 	return push_zone(tracker, state, &added);
 }
 
 /* A region without bounds does not grow for a zone that is too late for it. */
-int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+int zone_tracker_start(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 		       uint64_t time_ns, uint32_t location)
 {
 	struct zone zone = {
-		.begin_ns = time_ns, .pointer = pointer, .thread = thread, .location = location};
+		.start_ns = time_ns, .pointer = pointer, .thread = thread, .location = location};
 	bool is_inside = false;
 
 	if (zone_tracker_find_open(tracker, pointer) != TIMELINE_NONE)
@@ -243,11 +243,11 @@ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t 
 	if (region_map_find_known(tracker->regions, pointer, &zone.region)) {
 		if (is_late(tracker, zone.region, time_ns))
 			return -ERANGE;
-		is_inside = timeline_get_region(tracker->timeline, zone.region)->begin <= pointer;
+		is_inside = timeline_get_region(tracker->timeline, zone.region)->start <= pointer;
 	}
 	if (!is_inside && region_map_find(tracker->regions, pointer, &zone.region))
 		return -ENOMEM;
-	return begin_on_region(tracker, &zone, 0);
+	return start_on_region(tracker, &zone, 0);
 }
 
 /* "worker, track 2" */
@@ -281,7 +281,7 @@ static int make_track(struct zone_tracker *tracker, uint32_t region, unsigned in
 	if (known.kind == REGION_DECLARED) {
 		if (known.end >> TRACK_SHIFT)
 			return -ERANGE;
-		err = region_map_declare(tracker->regions, known.begin + moved_by,
+		err = region_map_declare(tracker->regions, known.start + moved_by,
 					 known.end + moved_by, name, ret);
 		return err == -EEXIST ? -ERANGE : err;
 	}
@@ -292,10 +292,10 @@ static int make_track(struct zone_tracker *tracker, uint32_t region, unsigned in
 	return 0;
 }
 
-int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+int zone_tracker_start_on_track(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 				uint64_t time_ns, uint32_t location, bool *ret_is_new)
 {
-	struct zone zone = {.begin_ns = time_ns, .thread = thread, .location = location};
+	struct zone zone = {.start_ns = time_ns, .thread = thread, .location = location};
 	uint32_t region;
 	int err;
 
@@ -316,13 +316,13 @@ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, 
 			err = make_track(tracker, region, number, pointer, moved_by, &zone.region);
 			if (err)
 				return err;
-			return begin_on_region(tracker, &zone, moved_by);
+			return start_on_region(tracker, &zone, moved_by);
 		}
 		if (is_late(tracker, zone.region, time_ns))
 			continue;
 		/* A track without bounds grows as its region does. */
 		err = region_map_find(tracker->regions, zone.pointer, &zone.region);
-		return err ? err : begin_on_region(tracker, &zone, moved_by);
+		return err ? err : start_on_region(tracker, &zone, moved_by);
 	}
 	return -ERANGE;
 }
@@ -451,8 +451,8 @@ static int add_uses(struct zone_tracker *tracker, uint32_t process)
 		const struct use_change *change = &tracker->changes.items[i];
 
 		use.time_ns = change->time_ns;
-		use.number += change->is_begin ? 1u : -1u;
-		use.bytes += change->is_begin ? change->bytes : -change->bytes;
+		use.number += change->is_start ? 1u : -1u;
+		use.bytes += change->is_start ? change->bytes : -change->bytes;
 		if (i + 1 < count && change[1].time_ns == change->time_ns)
 			continue;
 		if (timeline_add_in_use(tracker->timeline, &use, NULL))

@@ -87,7 +87,7 @@ bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret)
 		walk->innermost[zone->region] = walk->next_zone;
 		*ret = (struct zone_step){
 			.zone = walk->next_zone++,
-			.time_ns = zone->begin_ns,
+			.time_ns = zone->start_ns,
 			.fill_bytes = get_fill(walk->timeline, walk->innermost[zone->region])};
 		return true;
 	}

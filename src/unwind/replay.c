@@ -84,7 +84,7 @@ enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_
 {
 	struct replay replay = {.stack = stack, .source = source};
 
-	walk_begin(&replay.walk, &stack->registers);
+	walk_start(&replay.walk, &stack->registers);
 	replay.walk.entry_bytes = stack->entry_bytes;
 	replay.walk.cfa_offset = stack->cfa_offset;
 	replay.walk.frame_setup = stack->frame_setup;

@@ -383,9 +383,9 @@ static int note_unsupported(struct unwind_table_builder *builder,
 
 /* UNWIND_CFA_STOP or UNWIND_CFA_SIGNAL. */
 static int add_special_row(struct unwind_table_builder *builder, uint64_t elf_address,
-			   uint8_t cfa_op, int begins_at_next)
+			   uint8_t cfa_op, int starts_at_next)
 {
-	const struct unwind_rule special = {.cfa_op = cfa_op, .cfa_offset = begins_at_next};
+	const struct unwind_rule special = {.cfa_op = cfa_op, .cfa_offset = starts_at_next};
 	uint16_t rule;
 	int err = rule_dictionary_add(&builder->dictionary, &special, &rule);
 

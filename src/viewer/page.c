@@ -12,7 +12,7 @@
 #include "formats/reader.h"
 #include "formats/svg.h"
 
-#define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
+#define SLOT_START "<script type=\"text/plain\" id=\"profile\">"
 
 /* The file made by the Makefile, and its size. */
 __asm__(".section .rodata\n"
@@ -66,13 +66,13 @@ static void append_attribute(struct text *text, const char *value)
 int viewer_page_write(const struct profile *profile, const char *title, const struct sink *sink)
 {
 	_cleanup_(text_release) struct text tag = {0};
-	const char *slot = memmem(viewer_page, viewer_page_size, SLOT_BEGIN, strlen(SLOT_BEGIN));
+	const char *slot = memmem(viewer_page, viewer_page_size, SLOT_START, strlen(SLOT_START));
 	const char *rest;
 	int err;
 
 	if (!slot)
 		return -ENOTSUP;
-	rest = slot + strlen(SLOT_BEGIN);
+	rest = slot + strlen(SLOT_START);
 	text_append_string(&tag, "<script type=\"text/plain\" id=\"profile\" data-name=\"");
 	append_attribute(&tag, title ? title : "profile");
 	text_append_string(&tag, "\">");

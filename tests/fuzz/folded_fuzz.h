@@ -99,7 +99,7 @@ static inline void fuzz_reorder(const struct text *text, size_t num_counts, stru
 {
 	ARRAY(struct fuzz_line) lines = {0};
 
-	/* Where a frame begins with a mark there is one more, which is no part of the line. */
+	/* Where a frame starts with a mark there is one more, which is no part of the line. */
 	for (size_t start = string_starts_with(text->data, BYTE_ORDER_MARK) ? 3 : 0;
 	     start < text->length;) {
 		const char *end = memchr(text->data + start, '\n', text->length - start);

@@ -9,12 +9,12 @@ static void check_zones(const struct timeline *timeline)
 		const struct zone *zone = timeline_get_zone(timeline, i);
 		const struct zone *parent;
 
-		require(zone->begin_ns <= zone->end_ns);
+		require(zone->start_ns <= zone->end_ns);
 		if (zone->parent == TIMELINE_NONE)
 			continue;
 		require(zone->parent < i);
 		parent = timeline_get_zone(timeline, zone->parent);
-		require(parent->region == zone->region && parent->begin_ns <= zone->begin_ns &&
+		require(parent->region == zone->region && parent->start_ns <= zone->start_ns &&
 			zone->end_ns <= parent->end_ns);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * Machine code that nothing describes: rules come from its instructions. The first bytes say where
- * functions may begin.
+ * functions may start.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * What a process that reads ELF files answers, as if a file had taken it over. The first byte says what was asked for; its highest bit,
  * that something else is answered. Of ELF_BUILD_TABLE there follows an unwind table: its counts, rules, pages and rows. Of all others an
  * answer: a byte of its error, which is negated; how many bytes it is too long, with a sign; 16 bits of how many segments, points or
- * functions it says that it has; and the begin of its content: what follows is zero. What is valid is then used.
+ * functions it says that it has; and the start of its content: what follows is zero. What is valid is then used.
  */
 #include <stdbool.h>
 #include <stdint.h>

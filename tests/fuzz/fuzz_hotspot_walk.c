@@ -2,7 +2,7 @@
  * The walk through HotSpot's code in memory that is all somebody else's choice, and what methods there say of themselves. The input
  * is in order: a byte's layout, or after the last one the numbers of any; a byte whether the VM's own variables are taken as they
  * are in memory or as a VM has them; the thread's registers, 2 bytes each; and the words of the memory. What is missing is zero.
- * A memory that begins with what the VM has has its table of segments at SEGMENTS, and its heap and stack behind it.
+ * A memory that starts with what the VM has has its table of segments at SEGMENTS, and its heap and stack behind it.
  *
  * A word is a byte, which says what kind it is, and its value: 16 bits of an address in the memory; 16, 32 or 64 bits of
  * anything; of zeros a byte says how many.
@@ -363,10 +363,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scene->method = allocate(sizeof(*scene->method));
 	scene->methods = hotspot_methods_new();
 	require(scene->methods != NULL);
-	walk_begin(&scene->walk, &registers);
-	if (hotspot_find_code(scene->hotspot, MEMORY) || hotspot_begin(scene->hotspot, r13) ||
+	walk_start(&scene->walk, &registers);
+	if (hotspot_find_code(scene->hotspot, MEMORY) || hotspot_start(scene->hotspot, r13) ||
 	    is_vm) {
-		(void)hotspot_begin(scene->hotspot, r13); /* what is not in the code */
+		(void)hotspot_start(scene->hotspot, r13); /* what is not in the code */
 		put_code(scene->hotspot);
 	}
 	check_code(&scene->hotspot->code);

@@ -1,6 +1,6 @@
 /*
  * kallsyms and modules: the input is both texts, with an empty line between them. Whatever the
- * text, a symbol that is found has a module and begins at or below the address.
+ * text, a symbol that is found has a module and starts at or below the address.
  */
 #include <stdbool.h>
 #include <stdint.h>

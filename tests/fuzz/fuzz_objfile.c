@@ -64,9 +64,9 @@ static void check_python(const struct runtime_build *build)
 		return;
 	require(build->num_eval_parts > 0 && layout->minor == build->minor);
 	require(layout->frame_bytes % 8 == 0 && layout->code_bytes % 8 == 0);
-	require(layout->code_begin % 8 == 0);
+	require(layout->code_start % 8 == 0);
 	require(layout->frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
-		layout->code_begin + layout->code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
+		layout->code_start + layout->code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
 }
 
 static void check_v8(const struct runtime_build *build)

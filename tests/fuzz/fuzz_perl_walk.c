@@ -1,6 +1,6 @@
 /*
  * The walk of Perl's frames in memory that is all somebody else's choice, and what subroutines there say of themselves. The input is
- * in order: a byte's version, and the words of the memory. It begins with PL_curinterp, PL_thr_key, and the thread's own memory, which
+ * in order: a byte's version, and the words of the memory. It starts with PL_curinterp, PL_thr_key, and the thread's own memory, which
  * is filled with what has to be there, and shows an interpreter that follows. What is missing is zero.
  *
  * A word is a byte, which says what kind it is, and its value: 16 bits of an address in the memory or of a number, 64 bits of
@@ -136,7 +136,7 @@ static void walk_all(struct scene *scene)
 	struct perl_walk *walk = &scene->walk;
 	unsigned int num_steps = 0;
 
-	if (perl_walk_begin(walk, &scene->layout, MEMORY, MEMORY + THREAD_WORD * 8, C_STACK,
+	if (perl_walk_start(walk, &scene->layout, MEMORY, MEMORY + THREAD_WORD * 8, C_STACK,
 			    scene->frames)) {
 		scene->most_frames = walk->num_frames;
 		require(walk->num_frames == 0 || walk->end == WIRE_RUNTIME_UNREADABLE);

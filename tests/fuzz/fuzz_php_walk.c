@@ -59,7 +59,7 @@ static void *allocate(size_t size)
 	return allocated;
 }
 
-/* Those of a version; globals begin with what the walk asks them for. */
+/* Those of a version; globals start with what the walk asks them for. */
 static struct wire_php_layout take_layout(struct bytes *input)
 {
 	static const struct wire_php_layout layouts[] = {
@@ -111,7 +111,7 @@ static void walk_all(struct scene *scene)
 	struct php_walk *walk = &scene->walk;
 	unsigned int num_steps = 0;
 
-	if (php_walk_begin(walk, &scene->layout, MEMORY, scene->registers[0],
+	if (php_walk_start(walk, &scene->layout, MEMORY, scene->registers[0],
 			   scene->registers[1])) {
 		require(walk->num_frames == 0);
 		return;

@@ -112,7 +112,7 @@ static void walk_all(struct scene *scene, uint64_t thread_state)
 	struct python_walk *walk = &scene->walk;
 	unsigned int num_steps = 0;
 
-	if (python_walk_begin(walk, &scene->layout, MEMORY, THREAD_POINTER, thread_state)) {
+	if (python_walk_start(walk, &scene->layout, MEMORY, THREAD_POINTER, thread_state)) {
 		require(walk->num_frames == 0 && walk->end != WIRE_RUNTIME_COMPLETE);
 		return;
 	}
@@ -136,7 +136,7 @@ static void check_frames(const struct scene *scene)
 		uint32_t instruction = scene->frames[i].position & ~WIRE_RUNTIME_ENTRY_FRAME;
 
 		require(!(scene->frames[i].code & scene->layout.code_tag_bits));
-		require(instruction <= WIRE_PYTHON_NOT_BEGUN);
+		require(instruction <= WIRE_PYTHON_NOT_STARTED);
 		if (scene->layout.runs == WIRE_PYTHON_RUN_EACH)
 			require(scene->frames[i].position & WIRE_RUNTIME_ENTRY_FRAME);
 	}

@@ -115,7 +115,7 @@ static void walk_all(struct scene *scene)
 	struct ruby_walk *walk = &scene->walk;
 	unsigned int num_steps = 0;
 
-	if (ruby_walk_begin(walk, &scene->layout, MEMORY, THREAD_POINTER,
+	if (ruby_walk_start(walk, &scene->layout, MEMORY, THREAD_POINTER,
 			    scene->registers[STACK_POINTER], scene->registers[FRAME],
 			    scene->registers[INSTRUCTION])) {
 		require(walk->num_frames == 0);

@@ -1,7 +1,7 @@
 /*
  * The walk of V8's frames in memory that is all somebody else's choice, and what functions there say of themselves. The input is
  * in order: a byte's layout; of the last one, its numbers, a byte each; and the words of the memory. What is missing is zero.
- * The memory begins with pairs of words, each of which is what a level of the stack has below its frame pointer.
+ * The memory starts with pairs of words, each of which is what a level of the stack has below its frame pointer.
  *
  * A word is a byte, which says what kind it is, and its value: 16 bits of an object in the memory or of any address there; in
  * its upper half, where small integers, types of maps and lengths of strings are, 16 or 32 bits; 64 bits of anything; of zeros
@@ -172,7 +172,7 @@ static void walk_all(struct scene *scene)
 {
 	struct v8_walk *walk = &scene->walk;
 
-	v8_walk_begin(walk, &scene->layout);
+	v8_walk_start(walk, &scene->layout);
 	for (uint32_t level = 0; level < MAX_LEVELS; level++) {
 		uint32_t num_frames = walk->num_frames;
 
@@ -251,7 +251,7 @@ static void check_source(struct scene *scene)
 	    source->characters - MEMORY <= scene->num_words * sizeof(*scene->words) - num_bytes &&
 	    source->string - MEMORY <= scene->num_words * sizeof(*scene->words) - 32)
 		require((line != 0) == (scene->function->position <= source->length));
-	/* Between two characters that end a line together no function begins. */
+	/* Between two characters that end a line together no function starts. */
 	require(!line || !counted || line == counted || line + 1 == counted);
 	scene->function->line = counted;
 }
@@ -272,7 +272,7 @@ static void check_innermost(struct scene *scene)
 		const struct v8_innermost frame = {.prologue = i & 1 ? scene->words[i + 5] : 0,
 						   .is_own = i & 2};
 
-		v8_walk_begin(walk, &scene->layout);
+		v8_walk_start(walk, &scene->layout);
 		if (v8_walk_find_innermost(walk, &registers, &frame))
 			v8_walk_take_function(walk, walk->words[0], walk->words[1], 0,
 					      scene->frames);
@@ -321,7 +321,7 @@ static void check_many(struct scene *scene)
 	uint32_t level = scene->frames[0].position;
 	struct wire_runtime_frame first = scene->frames[0];
 
-	v8_walk_begin(&scene->walk, &scene->layout);
+	v8_walk_start(&scene->walk, &scene->layout);
 	for (uint32_t i = 0; i <= WIRE_MAX_RUNTIME_FRAMES; i++) {
 		require(scene->walk.end == WIRE_RUNTIME_COMPLETE);
 		take_frame(scene, get_frame_pointer(level), i);

@@ -1,6 +1,6 @@
 /*
  * Zones as profiling-lite's library writes them: the bytes behind the record that every capture
- * begins with.
+ * starts with.
  */
 #include "zones_round_trip.h"
 

@@ -3,7 +3,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What does not begin as a program's shared memory does is text, which fuzz_zones is for. */
+/* What does not start as a program's shared memory does is text, which fuzz_zones is for. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (zones_is_rings(data, size))

@@ -18,7 +18,7 @@ struct caught_output {
 	FILE *file;
 };
 
-static inline struct caught_output caught_output_begin(int fd)
+static inline struct caught_output caught_output_start(int fd)
 {
 	struct caught_output caught = {.fd = fd, .saved = dup(fd), .file = tmpfile()};
 

@@ -29,7 +29,7 @@ static int64_t failing_memory_left = -1; /* allocations until one fails; negativ
 static bool failing_memory_has_failed;
 
 /* Let the allocation behind so many others fail. */
-static inline void failing_memory_begin(int64_t num_before)
+static inline void failing_memory_start(int64_t num_before)
 {
 	failing_memory_left = num_before;
 	failing_memory_has_failed = false;
@@ -70,7 +70,7 @@ static inline _unused_ void failing_memory_try_all(int (*call)(void *context), v
 	int err;
 
 	for (;; num_before++) {
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = call(context);
 		if (!failing_memory_end())
 			break;

@@ -1,5 +1,5 @@
 /*
- * The memory of a process that a test makes. Before it includes this, the test defines MEMORY, which is the address where that begins,
+ * The memory of a process that a test makes. Before it includes this, the test defines MEMORY, which is the address where that starts,
  * MEMORY_BYTES, and struct fake_process with a member `uint8_t memory[MEMORY_BYTES]`.
  */
 #ifndef FAKE_MEMORY_H

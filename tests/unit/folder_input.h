@@ -27,7 +27,7 @@ static inline const uint8_t *folder_find_mark(const uint8_t *data, const uint8_t
 	return memmem(data, (size_t)(end - data), FOLDER_MARK, strlen(FOLDER_MARK));
 }
 
-/* Take the files apart; false when the data does not begin with one. */
+/* Take the files apart; false when the data does not start with one. */
 static inline bool folder_input_open(struct folder_input *folder, const uint8_t *data, size_t size)
 {
 	const uint8_t *end = data + size;

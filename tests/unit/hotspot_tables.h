@@ -148,8 +148,8 @@ struct hotspot_tables_fake {
 	ARRAY(struct hotspot_number) types;
 	ARRAY(struct hotspot_number) constants;
 	int32_t version;
-	uint32_t num_heaps;   /* 0: it has not begun */
-	uint64_t names_begin; /* in the page that they begin in */
+	uint32_t num_heaps;   /* 0: it has not started */
+	uint64_t names_start; /* in the page that they start in */
 };
 
 #define HOTSPOT_TAKE(list, rows, major)                                          \
@@ -218,7 +218,7 @@ static inline void hotspot_tables_put_word(struct text *memory, uint64_t offset,
 }
 
 /*
- * The memory that begins at HOTSPOT_BIAS; names are behind the tables, in pages of their own.
+ * The memory that starts at HOTSPOT_BIAS; names are behind the tables, in pages of their own.
  *
  * ret   the caller releases it
  */
@@ -229,7 +229,7 @@ static inline void hotspot_tables_write(const struct hotspot_tables_fake *fake, 
 	uint64_t constants = types + 40 * (fake->types.length + 1);
 	uint64_t end = constants + 16 * (fake->constants.length + 1);
 	uint64_t names_offset =
-		(end + HOTSPOT_PAGE - 1) / HOTSPOT_PAGE * HOTSPOT_PAGE + fake->names_begin;
+		(end + HOTSPOT_PAGE - 1) / HOTSPOT_PAGE * HOTSPOT_PAGE + fake->names_start;
 	uint64_t names_address = HOTSPOT_BIAS + names_offset;
 	struct text names = {0};
 

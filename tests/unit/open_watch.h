@@ -8,7 +8,7 @@
 #include "unit.h"
 
 /* Returns what open_watch_end() is asked. */
-static inline int open_watch_begin(const char *path)
+static inline int open_watch_start(const char *path)
 {
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 

@@ -41,7 +41,7 @@ static inline unsigned int unit_count_descriptors(void)
 	return count;
 }
 
-__attribute__((constructor)) static inline void unit_begin(void)
+__attribute__((constructor)) static inline void unit_start(void)
 {
 	unit_pid = getpid();
 	unit_num_descriptors = unit_count_descriptors();

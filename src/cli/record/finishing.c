@@ -111,7 +111,7 @@ static int count(struct recording *recording, const struct names *names)
 {
 	struct profile *profile = recorder_get_profile(recording->recorder);
 	struct account *account = &recording->account;
-	struct sampling sampling = {.start_ns = recording->begin_clocks.realtime_ns};
+	struct sampling sampling = {.start_ns = recording->start_clocks.realtime_ns};
 
 	account->frequency_hz = recording->options->frequency_hz;
 	account_count(account, recording->recorder, names);
@@ -124,8 +124,8 @@ static int count(struct recording *recording, const struct names *names)
 	sampling.lost_samples = account_sum_lost_samples(account);
 	profile_add_sampling(profile, &sampling);
 	if (profile_set_clock(profile, 0,
-			      recording->begin_clocks.realtime_ns -
-				      recording->begin_clocks.boottime_ns))
+			      recording->start_clocks.realtime_ns -
+				      recording->start_clocks.boottime_ns))
 		return -ENOMEM;
 	return account_keep(account, profile);
 }

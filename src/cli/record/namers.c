@@ -57,7 +57,7 @@ struct naming_fault {
 /* Observed activity of the current namer. */
 struct watch {
 	uint32_t file;
-	uint64_t begin_cpu_ns;   /* its CPU time when the file was first seen */
+	uint64_t start_cpu_ns;   /* its CPU time when the file was first seen */
 	uint64_t worked_cpu_ns;  /* its CPU time at its last increase */
 	uint64_t worked_ns;      /* time of that */
 	uint64_t charged_cpu_ns; /* its CPU time that was charged to owners of files */
@@ -109,7 +109,7 @@ static bool is_named(uint32_t location, void *context)
 	       namers->state->named[location / 8] >> (location % 8) & 1;
 }
 
-static void begin(uint32_t file, void *context)
+static void start_file(uint32_t file, void *context)
 {
 	struct namer *namer = context;
 
@@ -243,7 +243,7 @@ static int run_namer(struct namers *namers)
 			 .cautions = namers->cautions,
 			 .num_cautions = namers->num_files,
 			 .is_named = is_named,
-			 .begin = begin,
+			 .start = start_file,
 			 .named = send_names},
 		.context = &namer,
 	};
@@ -541,7 +541,7 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 		namers, file, cpu_ns - watch->charged_cpu_ns + (idle_ns > limit_ns ? idle_ns : 0),
 		0);
 	watch->charged_cpu_ns = cpu_ns;
-	return namers->is_over_budget || cpu_ns - watch->begin_cpu_ns > limit_ns ||
+	return namers->is_over_budget || cpu_ns - watch->start_cpu_ns > limit_ns ||
 	       idle_ns > limit_ns;
 }
 

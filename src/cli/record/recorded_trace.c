@@ -48,7 +48,7 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 
 	if (err)
 		return err;
-	err = timeline_add_clock(timeline, &recording->begin_clocks, NULL);
+	err = timeline_add_clock(timeline, &recording->start_clocks, NULL);
 	if (err)
 		return err;
 	array_for_each (&recording->later_clocks, clocks) {

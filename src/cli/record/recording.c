@@ -101,7 +101,7 @@ void recording_give_up_rights(const struct recording *recording)
 
 void recording_take_messages(void)
 {
-	if (child_messages_begin())
+	if (child_messages_start())
 		log_debug("unprivileged processes print their own messages");
 }
 
@@ -183,7 +183,7 @@ static void compare_clocks(struct recording *recording)
 {
 	size_t count = recording->later_clocks.length;
 	const struct clock_snapshot *last =
-		count ? &recording->later_clocks.items[count - 1] : &recording->begin_clocks;
+		count ? &recording->later_clocks.items[count - 1] : &recording->start_clocks;
 	struct clock_snapshot now = read_clocks();
 	struct clock_snapshot *added;
 
@@ -210,8 +210,8 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 			  recording->options->zones_paths.length);
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
-	recording->begin_cpu_ns = read_cpu_ns(recording);
-	recording->begin_clocks = read_clocks();
+	recording->start_cpu_ns = read_cpu_ns(recording);
+	recording->start_clocks = read_clocks();
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
 		  recording->options->events.events.length
 			  ? recording->options->events.events.items[0].name
@@ -286,7 +286,7 @@ int recording_stop(struct recording *recording)
 
 	progress_clear(&recording->progress);
 	err = recorder_stop(recording->recorder, &error);
-	recording->account.recording_cpu_ns = read_cpu_ns(recording) - recording->begin_cpu_ns;
+	recording->account.recording_cpu_ns = read_cpu_ns(recording) - recording->start_cpu_ns;
 	recording->account.recording_rss_bytes =
 		account_read_max_rss_bytes() +
 		recorder_get_account(recording->recorder).tables.worker_rss_bytes;

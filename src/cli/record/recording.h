@@ -47,8 +47,8 @@ struct recording {
 	struct event_counts *events; /* owned; the account's */
 	struct account account;
 	struct progress progress;
-	uint64_t begin_cpu_ns;
-	struct clock_snapshot begin_clocks;
+	uint64_t start_cpu_ns;
+	struct clock_snapshot start_clocks;
 	ARRAY(struct clock_snapshot) later_clocks; /* taken when clocks had jumped */
 	struct zones_inputs zones;
 	uint64_t stop_ns;

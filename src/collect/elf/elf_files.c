@@ -40,7 +40,7 @@ struct elf_files {
 	struct elf_worker *worker;
 	ARRAY(struct facts) facts; /* by descriptor */
 	struct proof_table proofs;
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint64_t proof_ns; /* spent so far */
 };
 
@@ -51,7 +51,7 @@ int elf_files_new(uid_t user, struct elf_files **ret)
 
 	if (!files)
 		return -ENOMEM;
-	files->begin_ns = clock_now_ns();
+	files->start_ns = clock_now_ns();
 	err = elf_worker_new(user, true, &files->worker);
 	if (err) {
 		free(files);
@@ -161,7 +161,7 @@ const struct runtime_build *elf_files_get_runtime(const struct elf_files *files,
 
 static bool is_budget_left(const struct elf_files *files)
 {
-	uint64_t passed_ns = clock_now_ns() - files->begin_ns;
+	uint64_t passed_ns = clock_now_ns() - files->start_ns;
 
 	return files->proof_ns < PROOF_BURST_NS + passed_ns / PROOF_TIME_FACTOR;
 }

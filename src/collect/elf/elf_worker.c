@@ -641,8 +641,8 @@ static int ask_within(struct elf_worker *worker, const struct elf_request *head,
 		      struct elf_answer *ret, struct error *error)
 {
 	uint64_t full_limit_ns = get_limit_ns(head->kind);
-	uint64_t begin_cpu_ns;
-	uint64_t begin_ns;
+	uint64_t start_cpu_ns;
+	uint64_t start_ns;
 	uint64_t used_cpu_ns;
 	struct worker_process *process =
 		&worker->processes[file_owner_is_trusted(file->owner) ? TRUSTED : OTHERS];
@@ -658,14 +658,14 @@ static int ask_within(struct elf_worker *worker, const struct elf_request *head,
 	err = process->worker.fd < 0 ? start(worker, process) : 0;
 	if (err)
 		return error_set(error, err, "%s: %s", file->path, strerror(-err));
-	begin_cpu_ns = child_read_cpu_ns(process->worker.pid);
-	begin_ns = clock_now_ns();
+	start_cpu_ns = child_read_cpu_ns(process->worker.pid);
+	start_ns = clock_now_ns();
 	err = exchange(worker, process, head, file, second_fd, limit_ns, ret);
 	if (process == &worker->processes[OTHERS] && full_limit_ns == LIMIT_NS)
-		count_short_time(worker, file->owner, clock_now_ns() - begin_ns);
+		count_short_time(worker, file->owner, clock_now_ns() - start_ns);
 	if (!err)
 		return ret->err ? error_set(error, ret->err, "%s", ret->message) : 0;
-	used_cpu_ns = child_read_cpu_ns(process->worker.pid) - begin_cpu_ns;
+	used_cpu_ns = child_read_cpu_ns(process->worker.pid) - start_cpu_ns;
 	stop(worker, process);
 	if (err == -ECANCELED || (err == -ETIMEDOUT && limit_ns < full_limit_ns))
 		return err;

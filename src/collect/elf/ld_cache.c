@@ -47,16 +47,16 @@ static const char *get_string(struct bytes cache, uint32_t offset)
 int ld_cache_find(const void *cache, size_t size, const char *name, const char **ret)
 {
 	/* An older format may precede it, for older programs. */
-	const char *begin = memmem(cache, size, MAGIC, strlen(MAGIC));
+	const char *start = memmem(cache, size, MAGIC, strlen(MAGIC));
 	const char *found[LIBRARY_IS_IT + 1] = {0};
 	struct bytes whole;
 	struct bytes entries;
 	uint32_t num_libraries;
 
-	if (!begin)
+	if (!start)
 		return -EINVAL;
 	/* Offsets are from there on. */
-	whole = entries = bytes_of(begin, size - (size_t)(begin - (const char *)cache));
+	whole = entries = bytes_of(start, size - (size_t)(start - (const char *)cache));
 	bytes_skip(&entries, strlen(MAGIC));
 	num_libraries = bytes_u32(&entries);
 	bytes_skip(&entries, HEADER_BYTES - strlen(MAGIC) - sizeof(uint32_t));

@@ -120,32 +120,32 @@ static bool take(struct filter_parser *parser, const char *word)
 /* "0x10", "-1", "010" (octal), as the kernel reads numbers. */
 static int parse_number(struct filter_parser *parser, struct wire_predicate *predicate)
 {
-	const char *begin = parser->at;
+	const char *start = parser->at;
 	char digits[MAX_DIGITS + 1];
-	size_t length = *begin == '-';
+	size_t length = *start == '-';
 	uint64_t value;
 	char *end;
 
-	if (*begin == '"' || *begin == '\'')
-		return refuse(parser, begin, "the field is a number: write it without quotes");
-	if (!isdigit((unsigned char)begin[length]))
-		return refuse(parser, begin, "expected a number, such as 4096, 0x1000 or -1");
-	if (*begin == '-' && !predicate->is_signed)
-		return refuse(parser, begin, "the field is unsigned: expected a number from 0");
-	while (isalnum((unsigned char)begin[length]))
+	if (*start == '"' || *start == '\'')
+		return refuse(parser, start, "the field is a number: write it without quotes");
+	if (!isdigit((unsigned char)start[length]))
+		return refuse(parser, start, "expected a number, such as 4096, 0x1000 or -1");
+	if (*start == '-' && !predicate->is_signed)
+		return refuse(parser, start, "the field is unsigned: expected a number from 0");
+	while (isalnum((unsigned char)start[length]))
 		length++;
 	if (length > MAX_DIGITS)
-		return refuse(parser, begin, "the number is too long");
-	memcpy(digits, begin, length);
+		return refuse(parser, start, "the number is too long");
+	memcpy(digits, start, length);
 	digits[length] = '\0';
 	errno = 0;
 	value = predicate->is_signed ? (uint64_t)strtoll(digits, &end, 0)
 				     : strtoull(digits, &end, 0);
 	/* Newer C libraries accept "0b1". */
-	if (*end || strpbrk(digits, "bB") == digits + (*begin == '-') + 1)
-		return refuse(parser, begin, "'%s' is not a number", digits);
+	if (*end || strpbrk(digits, "bB") == digits + (*start == '-') + 1)
+		return refuse(parser, start, "'%s' is not a number", digits);
 	if (errno)
-		return refuse(parser, begin,
+		return refuse(parser, start,
 			      "the number has more than 64 bits, or more than 63 beside the sign");
 	parser->at += length;
 	/* As the field is, whatever the number: -1 and 0xffffffff are one of 4 bytes. */
@@ -231,22 +231,22 @@ static int parse_text(struct filter_parser *parser, bool is_glob, struct wire_pr
 		      struct wire_pattern *pattern)
 {
 	char quote = *parser->at;
-	const char *begin = parser->at + 1;
+	const char *start = parser->at + 1;
 	const char *end;
 
 	if (quote != '"' && quote != '\'')
 		return refuse(parser, parser->at, "the field is text: expected a value in quotes");
-	end = strchr(begin, quote);
+	end = strchr(start, quote);
 	if (!end)
 		return refuse(parser, parser->at, "the closing %c is missing", quote);
 	parser->at = end + 1;
-	if (is_glob && *begin == '!') {
+	if (is_glob && *start == '!') {
 		predicate->holds_for = WIRE_IS_LESS | WIRE_IS_GREATER;
-		begin++;
+		start++;
 	}
 	/* The kernel takes a pattern that starts with a digit literally. */
-	if (compile_pattern(begin, end, is_glob && !isdigit((unsigned char)*begin), pattern))
-		return refuse(parser, begin, "the text has more than %d characters, without stars",
+	if (compile_pattern(start, end, is_glob && !isdigit((unsigned char)*start), pattern))
+		return refuse(parser, start, "the text has more than %d characters, without stars",
 			      WIRE_MAX_PATTERN);
 	return 0;
 }
@@ -422,24 +422,24 @@ static int parse_operator(struct filter_parser *parser, struct wire_predicate *p
 		{"&", WIRE_SHARES_BITS, true, false},
 	};
 	bool is_text = predicate->kind >= WIRE_PREDICATE_ARRAY;
-	const char *begin = parser->at;
+	const char *start = parser->at;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(operators); i++) {
 		if (!take(parser, operators[i].word))
 			continue;
 		if (is_text ? !operators[i].is_of_text : !operators[i].is_of_numbers)
-			return refuse(parser, begin, "'%s' does not apply to %s", operators[i].word,
+			return refuse(parser, start, "'%s' does not apply to %s", operators[i].word,
 				      is_text ? "text, which has ==, != and ~"
 					      : "a number, which has ==, !=, <, <=, >, >= and &");
 		/* The kernel accepts this, but it never matches. */
 		if (predicate->kind == WIRE_PREDICATE_CPU &&
 		    operators[i].holds_for == WIRE_SHARES_BITS)
-			return refuse(parser, begin, "'&' does not apply to the number of a CPU");
+			return refuse(parser, start, "'&' does not apply to the number of a CPU");
 		predicate->holds_for = operators[i].holds_for;
-		*ret_is_glob = *begin == '~';
+		*ret_is_glob = *start == '~';
 		return 0;
 	}
-	return refuse(parser, begin, "expected an operator: %s",
+	return refuse(parser, start, "expected an operator: %s",
 		      is_text ? "==, != or ~" : "==, !=, <, <=, >, >= or &");
 }
 
@@ -494,18 +494,18 @@ static int parse_expression(struct filter_parser *parser, bool is_negated, uint8
 
 static int parse_part(struct filter_parser *parser, bool is_negated, uint8_t *ret)
 {
-	const char *begin;
+	const char *start;
 	int err;
 
 	for (skip_space(parser); *parser->at == '!' && parser->at[1] != '='; skip_space(parser)) {
 		is_negated = !is_negated;
 		parser->at++;
 	}
-	begin = parser->at;
+	start = parser->at;
 	if (!take(parser, "("))
 		return parse_comparison(parser, is_negated, ret);
 	if (parser->depth == MAX_DEPTH) {
-		(void)refuse(parser, begin, "more than %d nested parentheses", MAX_DEPTH);
+		(void)refuse(parser, start, "more than %d nested parentheses", MAX_DEPTH);
 		return -E2BIG;
 	}
 	parser->depth++;
@@ -516,7 +516,7 @@ static int parse_part(struct filter_parser *parser, bool is_negated, uint8_t *re
 	return take(parser, ")")
 		       ? 0
 		       : refuse(parser, parser->at, "expected &&, || or the ')' of column %zu",
-				(size_t)(begin - parser->expression) + 1);
+				(size_t)(start - parser->expression) + 1);
 }
 
 static int join(struct filter_parser *parser, bool is_and, uint8_t right, uint8_t *ret)

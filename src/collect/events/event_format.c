@@ -56,20 +56,20 @@ static bool parse_declaration(const char *declaration, size_t length, struct eve
 {
 	bool is_array = memchr(declaration, '[', length);
 	size_t end = length;
-	size_t begin;
+	size_t start;
 
 	if (end && declaration[end - 1] == ']')
 		while (end && declaration[end] != '[')
 			end--;
-	begin = end;
-	while (begin &&
-	       (isalnum((unsigned char)declaration[begin - 1]) || declaration[begin - 1] == '_'))
-		begin--;
-	if (begin == end || !begin)
+	start = end;
+	while (start &&
+	       (isalnum((unsigned char)declaration[start - 1]) || declaration[start - 1] == '_'))
+		start--;
+	if (start == end || !start)
 		return false;
-	field->name = declaration + begin;
-	field->name_length = end - begin;
-	field->kind = find_kind(declaration, begin, is_array, field->size);
+	field->name = declaration + start;
+	field->name_length = end - start;
+	field->kind = find_kind(declaration, start, is_array, field->size);
 	field->is_amount =
 		field->kind == FIELD_NUMBER && !is_array && !memchr(declaration, '*', length);
 	return true;

@@ -326,7 +326,7 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
  * the device.
  */
 static const struct request_tracepoints {
-	const char *begin;
+	const char *start;
 	const char *end; /* in the subsystem "block", too, as raw tracepoints are called */
 } request_tracepoints[] = {
 	{"block:block_io_start", "block_io_done"},
@@ -352,7 +352,7 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 			     const struct request_word *word, struct event *ret,
 			     struct error *error)
 {
-	const char *begin = tracepoints->begin;
+	const char *start = tracepoints->start;
 	struct event_requests *requests = &ret->requests;
 	const struct {
 		const char *field;
@@ -364,13 +364,13 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 		{"bytes", &requests->bytes_offset},
 		{"nr_sector", &requests->num_sectors_offset},
 	};
-	int err = event_tracepoint_find(tracing, begin, &ret->config, error);
+	int err = event_tracepoint_find(tracing, start, &ret->config, error);
 
 	if (err)
 		return err;
 	requests->kinds = word->kinds;
 	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
-		err = event_tracepoint_find_offset(tracing, begin, offsets[i].field, offsets[i].ret,
+		err = event_tracepoint_find_offset(tracing, start, offsets[i].field, offsets[i].ret,
 						   error);
 		if (err)
 			return err;
@@ -380,8 +380,8 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 		return 0;
 	}
 	ret->kind = EVENT_TRACEPOINT;
-	ret->tracepoint = begin;
-	return event_tracepoint_find_field(tracing, begin, "bytes", ret, error);
+	ret->tracepoint = start;
+	return event_tracepoint_find_field(tracing, start, "bytes", ret, error);
 }
 
 static int add_block_io(const struct event_paths *paths, const char *name, struct event_list *ret,
@@ -415,7 +415,7 @@ static int add_system_calls(const struct event_paths *paths, const char *word,
 		return err;
 	if (!weighs_time)
 		return add_event(&event, word, NULL, ret);
-	err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_enter", &event.begin_config,
+	err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_enter", &event.start_config,
 				    error);
 	if (err)
 		return err;

@@ -41,13 +41,13 @@ int own_times_add(struct own_times *times, const struct bpf_object *object)
 	return 0;
 }
 
-static struct wire_own_time subtract_sampled(const struct wire_own_time *begin,
+static struct wire_own_time subtract_sampled(const struct wire_own_time *start,
 					     const struct wire_own_time *end)
 {
 	return (struct wire_own_time){
-		.num_runs = (end->num_runs - end->runs_left) - (begin->num_runs - begin->runs_left),
-		.num_timed = end->num_timed - begin->num_timed,
-		.timed_ns = end->timed_ns - begin->timed_ns,
+		.num_runs = (end->num_runs - end->runs_left) - (start->num_runs - start->runs_left),
+		.num_timed = end->num_timed - start->num_timed,
+		.timed_ns = end->timed_ns - start->timed_ns,
 	};
 }
 
@@ -64,7 +64,7 @@ static bool are_measured(uint64_t num_measured, uint64_t num_runs)
 	return num_measured && num_measured >= num_runs - num_runs / 100;
 }
 
-struct program_time own_times_subtract(const struct own_times *begin, const struct own_times *end)
+struct program_time own_times_subtract(const struct own_times *start, const struct own_times *end)
 {
 	struct program_time sum = {0};
 
@@ -74,8 +74,8 @@ struct program_time own_times_subtract(const struct own_times *begin, const stru
 		struct wire_own_time sampled;
 		uint64_t num_measured;
 
-		if (i < begin->readings.length)
-			before = begin->readings.items[i];
+		if (i < start->readings.length)
+			before = start->readings.items[i];
 		sampled = subtract_sampled(&before.sampled, &now->sampled);
 		num_measured = now->num_measured - before.num_measured;
 		sum.sampled_ns += estimate_ns(&sampled);

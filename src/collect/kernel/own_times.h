@@ -36,6 +36,6 @@ void own_times_release(struct own_times *times);
 _must_check_ int own_times_add(struct own_times *times, const struct bpf_object *object);
 
 /* Time spent in the programs between two readings of the same objects. */
-struct program_time own_times_subtract(const struct own_times *begin, const struct own_times *end);
+struct program_time own_times_subtract(const struct own_times *start, const struct own_times *end);
 
 #endif

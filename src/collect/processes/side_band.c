@@ -365,7 +365,7 @@ static int compare_records(const void *a_record, const void *b_record)
 
 int side_band_catch_up(struct side_band *side_band)
 {
-	uint64_t begin_ns = clock_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	int err;
 
 	if (!side_band->is_behind)
@@ -378,7 +378,7 @@ int side_band_catch_up(struct side_band *side_band)
 		      : process_table_scan_some(side_band->processes, is_followed, side_band);
 	side_band->is_behind = err != 0;
 	side_band->next_scan_ns =
-		clock_now_ns() + SCAN_PAUSE_NS + SCAN_TIME_FACTOR * (clock_now_ns() - begin_ns);
+		clock_now_ns() + SCAN_PAUSE_NS + SCAN_TIME_FACTOR * (clock_now_ns() - start_ns);
 	return err;
 }
 
@@ -534,7 +534,7 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 	if (side_band->thread_times && header->type == PERF_RECORD_EXIT) {
 		thread_times_end(side_band->thread_times, time_ns, pid, tid);
 	} else if (side_band->thread_times) {
-		int err = thread_times_begin(side_band->thread_times, time_ns, pid, tid);
+		int err = thread_times_start(side_band->thread_times, time_ns, pid, tid);
 
 		if (err)
 			return err;

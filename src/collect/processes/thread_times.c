@@ -8,7 +8,7 @@
 #include "base/intern.h"
 
 struct lifetime {
-	uint64_t begin_ns; /* 0: before the recording */
+	uint64_t start_ns; /* 0: before the recording */
 	uint64_t end_ns;   /* UINT64_MAX: not yet */
 };
 
@@ -54,24 +54,24 @@ static int set_aside(struct thread_times *times, const struct thread_time *threa
 }
 
 /* The end of a thread before it may have been lost. */
-int thread_times_begin(struct thread_times *times, uint64_t time_ns, uint32_t pid, uint32_t tid)
+int thread_times_start(struct thread_times *times, uint64_t time_ns, uint32_t pid, uint32_t tid)
 {
-	struct thread_time begun = {.pid = pid, .tid = tid, .lifetime = {time_ns, UINT64_MAX}};
+	struct thread_time started = {.pid = pid, .tid = tid, .lifetime = {time_ns, UINT64_MAX}};
 	struct thread_time *thread;
 	uint32_t item;
-	int err = thread_time_table_intern(&times->threads, &begun, &item);
+	int err = thread_time_table_intern(&times->threads, &started, &item);
 
 	if (err)
 		return err;
 	thread = &times->threads.items[item];
-	if (thread->lifetime.begin_ns == time_ns)
+	if (thread->lifetime.start_ns == time_ns)
 		return 0;
 	if (thread->lifetime.end_ns > time_ns)
 		thread->lifetime.end_ns = time_ns;
 	err = set_aside(times, thread);
 	if (err)
 		return err;
-	*thread = begun;
+	*thread = started;
 	return 0;
 }
 
@@ -100,23 +100,23 @@ int thread_times_add_sample(struct thread_times *times, uint32_t pid, uint32_t t
 	return 0;
 }
 
-static uint64_t get_overlap(const struct lifetime *lifetime, uint64_t begin_ns, uint64_t end_ns)
+static uint64_t get_overlap(const struct lifetime *lifetime, uint64_t start_ns, uint64_t end_ns)
 {
-	if (lifetime->begin_ns > begin_ns)
-		begin_ns = lifetime->begin_ns;
+	if (lifetime->start_ns > start_ns)
+		start_ns = lifetime->start_ns;
 	if (lifetime->end_ns < end_ns)
 		end_ns = lifetime->end_ns;
-	return end_ns > begin_ns ? end_ns - begin_ns : 0;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-uint64_t thread_times_sum_ns(const struct thread_times *times, uint64_t begin_ns, uint64_t end_ns)
+uint64_t thread_times_sum_ns(const struct thread_times *times, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t sum_ns = 0;
 
 	array_for_each (&times->threads, thread)
 		if (thread->is_sampled)
-			sum_ns += get_overlap(&thread->lifetime, begin_ns, end_ns);
+			sum_ns += get_overlap(&thread->lifetime, start_ns, end_ns);
 	array_for_each (&times->others, lifetime)
-		sum_ns += get_overlap(lifetime, begin_ns, end_ns);
+		sum_ns += get_overlap(lifetime, start_ns, end_ns);
 	return sum_ns;
 }

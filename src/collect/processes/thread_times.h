@@ -21,12 +21,12 @@ void thread_times_free(struct thread_times *times);
  * is sampled after its end goes on: some ends that the kernel reports are false. Return 0 or
  * -ENOMEM.
  */
-_must_check_ int thread_times_begin(struct thread_times *times, uint64_t time_ns, uint32_t pid,
+_must_check_ int thread_times_start(struct thread_times *times, uint64_t time_ns, uint32_t pid,
 				    uint32_t tid);
 void thread_times_end(struct thread_times *times, uint64_t time_ns, uint32_t pid, uint32_t tid);
 _must_check_ int thread_times_add_sample(struct thread_times *times, uint32_t pid, uint32_t tid);
 
-/* Sum over the threads of the time from begin_ns to end_ns. */
-uint64_t thread_times_sum_ns(const struct thread_times *times, uint64_t begin_ns, uint64_t end_ns);
+/* Sum over the threads of the time from start_ns to end_ns. */
+uint64_t thread_times_sum_ns(const struct thread_times *times, uint64_t start_ns, uint64_t end_ns);
 
 #endif

@@ -122,8 +122,8 @@ static int set_up_maps(struct counted_program *program)
 		if (err)
 			return err;
 	}
-	if (!program->opts.event->begin_config) {
-		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
+	if (!program->opts.event->start_config) {
+		err = bpf_map__set_max_entries(bpf->maps.starts, 1);
 		if (err)
 			return err;
 	}
@@ -163,7 +163,7 @@ static void choose_programs(struct counted_program *program)
 	program->hit = choose_hit_program(program);
 	while ((other = bpf_object__next_program(program->bpf->obj, other)))
 		bpf_program__set_autoload(other, other == program->hit);
-	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
+	bpf_program__set_autoload(program->bpf->progs.on_start, program->opts.event->start_config);
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
 				  program->opts.event->requests.end);
 	bpf_program__set_autoload(program->bpf->progs.on_return, program->is_live);
@@ -192,11 +192,11 @@ static void set_requests(const struct counted_program *program)
 	struct counted_bpf *bpf = program->bpf;
 
 	bpf->rodata->request_kinds = requests->kinds;
-	bpf->rodata->begin_device_offset = requests->device_offset;
-	bpf->rodata->begin_sector_offset = requests->sector_offset;
-	bpf->rodata->begin_letters_offset = requests->letters_offset;
-	bpf->rodata->begin_bytes_offset = requests->bytes_offset;
-	bpf->rodata->begin_num_sectors_offset = requests->num_sectors_offset;
+	bpf->rodata->start_device_offset = requests->device_offset;
+	bpf->rodata->start_sector_offset = requests->sector_offset;
+	bpf->rodata->start_letters_offset = requests->letters_offset;
+	bpf->rodata->start_bytes_offset = requests->bytes_offset;
+	bpf->rodata->start_num_sectors_offset = requests->num_sectors_offset;
 }
 
 static int open_object(void *context, struct bpf_object_skeleton **ret)
@@ -222,7 +222,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
-	bpf->rodata->weighs_time = program->opts.event->begin_config;
+	bpf->rodata->weighs_time = program->opts.event->start_config;
 	set_requests(program);
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
@@ -637,8 +637,8 @@ static int attach_all(struct counted_program *program, struct error *error)
 		return 0;
 	if (event->probe)
 		return attach_probe(program, error);
-	if (event->begin_config) {
-		err = attach_tracepoint(program, program->bpf->progs.on_begin, event->begin_config,
+	if (event->start_config) {
+		err = attach_tracepoint(program, program->bpf->progs.on_start, event->start_config,
 					error);
 		if (err)
 			return err;

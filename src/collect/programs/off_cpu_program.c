@@ -346,18 +346,18 @@ void off_cpu_program_free(struct off_cpu_program *program)
 /* Called again when CPUs come online. */
 void off_cpu_program_start(struct off_cpu_program *program)
 {
-	uint64_t begin_ns = clock_read_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = clock_read_ns(CLOCK_MONOTONIC);
 
 	if (program->has_started)
 		return;
 	program->has_started = true;
 	if (program->wakers)
 		wakers_program_start(program->wakers);
-	program->bpf->bss->begin_ns = begin_ns;
+	program->bpf->bss->start_ns = start_ns;
 	/* Set this first, so that threads that leave a CPU meanwhile are noted. */
 	program->bpf->bss->is_recording = true;
 	if (program->sleepers)
-		sleepers_program_note(program->sleepers, begin_ns);
+		sleepers_program_note(program->sleepers, start_ns);
 }
 
 int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
@@ -367,7 +367,7 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 	/* At once, before any of them ends. */
 	if (program->sleepers)
 		program->has_counted_threads = !sleepers_program_count(
-			program->sleepers, program->bpf->bss->begin_ns, program->stop_ns);
+			program->sleepers, program->bpf->bss->start_ns, program->stop_ns);
 	if (program->wakers)
 		wakers_program_stop(program->wakers);
 	detach(program);

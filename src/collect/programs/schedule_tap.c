@@ -110,13 +110,13 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
  * whole machine.
  */
 static void choose_pair(const struct schedule_tap *tap, const struct btf *btf,
-			const char *begin_name, struct bpf_program *begin, const char *end_name,
+			const char *start_name, struct bpf_program *start, const char *end_name,
 			struct bpf_program *end)
 {
-	bool is_there = btf && tap->opts.targets_fd < 0 && has_tracepoint(btf, begin_name) &&
+	bool is_there = btf && tap->opts.targets_fd < 0 && has_tracepoint(btf, start_name) &&
 			has_tracepoint(btf, end_name);
 
-	bpf_program__set_autoload(begin, is_there);
+	bpf_program__set_autoload(start, is_there);
 	bpf_program__set_autoload(end, is_there);
 }
 
@@ -364,7 +364,7 @@ static int read_cpus(const struct bpf_map *map, uint32_t item, size_t item_bytes
 }
 
 /* Pass on the batches that CPUs have started and not sent yet. */
-static int read_begun_batches(const struct schedule_tap *tap)
+static int read_started_batches(const struct schedule_tap *tap)
 {
 	_cleanup_free_ void *all = NULL;
 	int num_cpus = read_cpus(tap->bpf->maps.cpus, 0, sizeof(struct wire_schedule_cpu), &all);
@@ -386,7 +386,7 @@ static int read_begun_batches(const struct schedule_tap *tap)
 }
 
 /* The same for one kind of the kernel's own work, with the counters of all of it. */
-static int read_begun_kworks(struct schedule_tap *tap, uint32_t kind)
+static int read_started_kworks(struct schedule_tap *tap, uint32_t kind)
 {
 	_cleanup_free_ void *all = NULL;
 	int num_cpus = read_cpus(tap->bpf->maps.kworks, kind, sizeof(struct wire_kwork_cpu), &all);
@@ -428,11 +428,11 @@ int schedule_tap_stop(struct schedule_tap *tap)
 	if (err)
 		return err;
 	for (uint32_t kind = 0; kind < NUM_WIRE_KWORK_KINDS; kind++) {
-		err = read_begun_kworks(tap, kind);
+		err = read_started_kworks(tap, kind);
 		if (err)
 			return err;
 	}
-	return read_begun_batches(tap);
+	return read_started_batches(tap);
 }
 
 int schedule_tap_get_fd(const struct schedule_tap *tap)

@@ -15,12 +15,12 @@ struct scheduler_code scheduler_code_read(FILE *kallsyms)
 	struct kallsyms_symbol symbol;
 
 	while (kallsyms_next(kallsyms, &symbol)) {
-		if (code.begin && symbol.address > code.begin) {
+		if (code.start && symbol.address > code.start) {
 			code.end = symbol.address;
 			return code;
 		}
 		if (string_equals(symbol.name, "__schedule"))
-			code.begin = symbol.address;
+			code.start = symbol.address;
 	}
 	return (struct scheduler_code){0};
 }
@@ -41,7 +41,7 @@ uint32_t scheduler_code_count(const struct scheduler_code *code, const uint64_t 
 			      uint32_t num_pcs)
 {
 	for (uint32_t i = 0; i < num_pcs && i < MAX_INNER_LEVELS; i++)
-		if (pcs[i] > code->begin && pcs[i] <= code->end)
+		if (pcs[i] > code->start && pcs[i] <= code->end)
 			return i + 1;
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "base/attributes.h"
 
 struct scheduler_code {
-	uint64_t begin; /* of the function __schedule */
+	uint64_t start; /* of the function __schedule */
 	uint64_t end;   /* first byte after it; 0: unknown */
 };
 

@@ -222,11 +222,11 @@ static int run(int *file)
 	return err;
 }
 
-void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns)
+void sleepers_program_note(struct sleepers_program *program, uint64_t start_ns)
 {
 	int err;
 
-	program->bpf->bss->begin_ns = begin_ns;
+	program->bpf->bss->start_ns = start_ns;
 	err = run(&program->note_fd);
 	if (err)
 		log_debug("cannot record threads that already sleep: %s", strerror(-err));
@@ -238,11 +238,11 @@ static void set_end(struct sleepers_program *program, uint64_t end_ns)
 	program->bpf->bss->end_ns = end_ns - clock_get_offset_ns(CLOCK_MONOTONIC);
 }
 
-int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns, uint64_t end_ns)
+int sleepers_program_count(struct sleepers_program *program, uint64_t start_ns, uint64_t end_ns)
 {
 	int err;
 
-	program->bpf->bss->begin_ns = begin_ns;
+	program->bpf->bss->start_ns = start_ns;
 	set_end(program, end_ns);
 	err = run(&program->count_fd);
 	if (err)

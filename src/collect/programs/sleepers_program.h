@@ -38,15 +38,15 @@ _must_check_ int sleepers_program_new(const struct sleepers_opts *opts,
 				      struct sleepers_program **ret);
 void sleepers_program_free(struct sleepers_program *program);
 
-/* Note all sleeping threads, as from begin_ns, CLOCK_MONOTONIC. Only the first time. */
-void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns);
+/* Note all sleeping threads, as from start_ns, CLOCK_MONOTONIC. Only the first time. */
+void sleepers_program_note(struct sleepers_program *program, uint64_t start_ns);
 
 /*
- * After noting has stopped: count the lifetime of threads from begin_ns (CLOCK_MONOTONIC) until
+ * After noting has stopped: count the lifetime of threads from start_ns (CLOCK_MONOTONIC) until
  * end_ns (CLOCK_BOOTTIME), and the part of it that is in no sum yet. Once. Returns 0 or negative
  * errno.
  */
-_must_check_ int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns,
+_must_check_ int sleepers_program_count(struct sleepers_program *program, uint64_t start_ns,
 					uint64_t end_ns);
 
 /*

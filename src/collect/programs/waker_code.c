@@ -15,7 +15,7 @@
  */
 static bool is_interrupt(const char *name)
 {
-	static const char *const beginnings[] = {
+	static const char *const starts[] = {
 		"asm_common_interrupt",
 		"asm_spurious_interrupt",
 		"asm_sysvec_",
@@ -33,8 +33,8 @@ static bool is_interrupt(const char *name)
 		"el1t_64_fiq",
 	};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++)
-		if (string_starts_with(name, beginnings[i]))
+	for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
+		if (string_starts_with(name, starts[i]))
 			return true;
 	return false;
 }
@@ -44,7 +44,7 @@ static int compare_ranges(const void *left, const void *right)
 	const struct code_range *a = left;
 	const struct code_range *b = right;
 
-	return (a->begin > b->begin) - (a->begin < b->begin);
+	return (a->start > b->start) - (a->start < b->start);
 }
 
 static bool is_wakeup(const char *name)
@@ -116,12 +116,12 @@ void waker_code_release(struct waker_code *code)
 /* Pcs are return addresses: that of a call at the end of a function is after its end. */
 static bool is_in(const struct code_range *range, uint64_t pc)
 {
-	return pc > range->begin && pc <= range->end;
+	return pc > range->start && pc <= range->end;
 }
 
 static bool enters_interrupt(const struct waker_code *code, uint64_t pc)
 {
-	size_t count = array_count_front(&code->interrupts, range, range->begin < pc);
+	size_t count = array_count_front(&code->interrupts, range, range->start < pc);
 
 	return count && is_in(&code->interrupts.items[count - 1], pc);
 }

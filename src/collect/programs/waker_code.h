@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 
 struct code_range {
-	uint64_t begin;
+	uint64_t start;
 	uint64_t end; /* first byte after it */
 };
 

@@ -137,7 +137,7 @@ static uint32_t count_own(const struct evaluated_runtime *runtime,
 			  const struct runtime_frame_list *frames)
 {
 	for (uint32_t i = 0; i < frames->length; i++)
-		if (frames->items[i].position & runtime->stack_begin_flag)
+		if (frames->items[i].position & runtime->stack_start_flag)
 			return i + 1;
 	return frames->length;
 }
@@ -227,8 +227,8 @@ static bool is_between_frames(const struct native_levels *native)
  * Leave out an innermost frame that has not started. Either it is not written yet, or the call that
  * will evaluate it has not started: then there is one call less than the interpreter reports.
  */
-static void skip_unbegun(const struct evaluated_runtime *runtime,
-			 const struct native_levels *native, struct runtime_frame_list *frames)
+static void skip_unstarted(const struct evaluated_runtime *runtime,
+			   const struct native_levels *native, struct runtime_frame_list *frames)
 {
 	uint32_t num_runs = count_runs(frames->items, count_own(runtime, frames));
 
@@ -327,7 +327,7 @@ static enum runtime_fit find_end(const struct runtime_frame_list *frames)
 int evaluated_stacks_splice(const struct evaluated_runtime *runtime, struct runtime_splice *splice)
 {
 	const struct runtime_sample *source = splice->source;
-	struct runtime_frame_list begun = splice->frames;
+	struct runtime_frame_list started = splice->frames;
 	enum runtime_fit *fit = &splice->verdict.fit;
 	struct native_levels native;
 	uint32_t num_runs;
@@ -335,7 +335,7 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime, struct runt
 	splice->num_levels = put_native(splice->num_pcs, splice->levels);
 	find_kinds(runtime, source->process, splice->pcs, splice->num_pcs, &native);
 	/* The interpreter is starting or exiting: it has no state of the thread. */
-	if (source->is_whole && !native.num_evaluations && !begun.length) {
+	if (source->is_whole && !native.num_evaluations && !started.length) {
 		*fit = RUNTIME_OUTSIDE;
 		return 0;
 	}
@@ -344,26 +344,27 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime, struct runt
 		*fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
 		return 0;
 	}
-	*fit = begun.have_come ? find_end(&begun) : RUNTIME_EARLY;
+	*fit = started.have_come ? find_end(&started) : RUNTIME_EARLY;
 	if (*fit != RUNTIME_FITS)
 		return 0;
 	if (source->is_whole)
-		skip_unbegun(runtime, &native, &begun);
-	num_runs = count_runs(begun.items, count_own(runtime, &begun));
-	while (num_runs > native.num_evaluations && source->is_whole && waits(runtime, &begun)) {
-		begun.items++;
-		begun.length--;
+		skip_unstarted(runtime, &native, &started);
+	num_runs = count_runs(started.items, count_own(runtime, &started));
+	while (num_runs > native.num_evaluations && source->is_whole && waits(runtime, &started)) {
+		started.items++;
+		started.length--;
 		num_runs--;
 	}
-	if (runtime->switches_coroutines && begun.end == WIRE_RUNTIME_COMPLETE &&
+	if (runtime->switches_coroutines && started.end == WIRE_RUNTIME_COMPLETE &&
 	    num_runs < native.num_evaluations + !source->is_whole)
 		end_at_switch(runtime, source->process, splice->pcs, num_runs, &native);
 	if (!runtime->tells_idle_calls && num_runs + 1 == native.num_evaluations &&
-	    begun.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
+	    started.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
 		native.num_idle = 1;
-	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
+	if (!fits(&started, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
 		*fit = RUNTIME_FITS_NOT;
 		return 0;
 	}
-	return put_together(runtime, source, &begun, &native, splice->levels, &splice->num_levels);
+	return put_together(runtime, source, &started, &native, splice->levels,
+			    &splice->num_levels);
 }

@@ -25,7 +25,7 @@ struct evaluated_runtime {
 	/* A frame exists before the call that evaluates it. */
 	bool has_frame_before_call;
 	/* Flag in a frame's position: outer frames ran on another native stack; 0: no such flag. */
-	uint32_t stack_begin_flag;
+	uint32_t stack_start_flag;
 	/*
 	 * Not a frame, but marks a call (WIRE_RUNTIME_ENTRY_FRAME) without frames; 0: no such flag.
 	 */

@@ -86,7 +86,7 @@ struct process_memory hotspot_layouts_get_memory(const struct hotspot_layouts *l
 				       .pid = (pid_t)process->pid};
 }
 
-static void begin_attempt(struct asked_process *asked, uint64_t now_ns)
+static void start_attempt(struct asked_process *asked, uint64_t now_ns)
 {
 	uint64_t pause_ns;
 
@@ -106,7 +106,7 @@ static bool take_attempt(struct asked_process *asked, uint32_t file)
 	if (now_ns >= asked->next_ns) {
 		if (asked->num_attempts >= MAX_ATTEMPTS)
 			return false;
-		begin_attempt(asked, now_ns);
+		start_attempt(asked, now_ns);
 	}
 	for (unsigned int i = 0; i < asked->num_files; i++)
 		if (asked->files[i] == file)

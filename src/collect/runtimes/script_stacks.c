@@ -186,7 +186,7 @@ static int splice_frames(void *runtime, struct runtime_splice *splice)
 		.runtime = stacks->runtime,
 		.has_one_thread = !is_perl,
 		.has_frame_before_call = is_ruby,
-		.stack_begin_flag = WIRE_SCRIPT_STACK_BEGIN,
+		.stack_start_flag = WIRE_SCRIPT_STACK_START,
 		.no_frame_flag = WIRE_SCRIPT_NO_FRAME,
 		.may_wait_flag = WIRE_SCRIPT_MAY_WAIT,
 		.tells_idle_calls = is_perl,

@@ -86,7 +86,7 @@ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack)
 			return err;
 	}
 	if (number != HASH_INDEX_NONE)
-		snprintf(name, sizeof(name), WAKER_FUTEX_BEGIN "%" PRIx64 "]", address);
+		snprintf(name, sizeof(name), WAKER_FUTEX_START "%" PRIx64 "]", address);
 	return add_frame(wakers, name, stack);
 }
 

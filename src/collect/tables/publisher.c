@@ -166,7 +166,7 @@ void publisher_free(struct publisher *publisher)
 }
 
 /* Ask for the file's table. */
-static int begin_code(struct publisher *publisher, struct published_code *code, uint32_t file)
+static int start_code(struct publisher *publisher, struct published_code *code, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(publisher->sources.files, file);
 	const struct objfile_layout *layout;
@@ -209,7 +209,7 @@ static int get_code(struct publisher *publisher, uint32_t file, struct published
 	if (code->state == CODE_UNKNOWN ||
 	    (code->state == CODE_UNREADABLE &&
 	     file_table_get(publisher->sources.files, file)->fd >= 0))
-		return begin_code(publisher, code, file);
+		return start_code(publisher, code, file);
 	if (code->state == CODE_QUEUED)
 		table_builder_request(publisher->builder, file);
 	return 0;

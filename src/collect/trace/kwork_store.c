@@ -31,7 +31,7 @@ static int compare_kworks(const void *a, const void *b)
 	const struct timeline_kwork *left = a;
 	const struct timeline_kwork *right = b;
 
-	return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
+	return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
 }
 
 int kwork_store_new(const char *folder, struct kwork_store **ret, struct error *error)
@@ -94,7 +94,7 @@ static int add(struct kwork_store *store, const struct wire_kworks *batch,
 	       const struct wire_kwork *slot)
 {
 	struct timeline_kwork kwork = {
-		.begin_ns = slot->begin_ns,
+		.start_ns = slot->start_ns,
 		.end_ns = slot->end_ns,
 		.cpu = batch->cpu,
 		.number = slot->number,
@@ -102,8 +102,8 @@ static int add(struct kwork_store *store, const struct wire_kworks *batch,
 	};
 	int err = 0;
 
-	if (kwork.end_ns < kwork.begin_ns)
-		kwork.end_ns = kwork.begin_ns;
+	if (kwork.end_ns < kwork.start_ns)
+		kwork.end_ns = kwork.start_ns;
 	switch ((enum wire_kwork_kind)batch->kind) {
 	case WIRE_KWORK_IRQ:
 		err = add_irq(store, slot, &kwork);

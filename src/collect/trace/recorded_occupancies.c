@@ -52,7 +52,7 @@ static void spool_ended(struct recorded_occupancies *occupancies,
 }
 
 /* The successor of the region's last occupancy is known now. */
-static int begin_occupancy(void *context, const struct occupancy *occupancy)
+static int start_occupancy(void *context, const struct occupancy *occupancy)
 {
 	struct recorded_occupancies *occupancies = context;
 	struct last_of_region *region;
@@ -67,7 +67,7 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 	before = region->where == LAST_OF_THREAD ? &occupancies->threads.items[region->thread].ended
 						 : &region->ended;
 	before->has_next = true;
-	before->next_ns = occupancy->begin_ns;
+	before->next_ns = occupancy->start_ns;
 	before->numbered.is_handed_over = before->numbered.occupancy.thread != occupancy->thread;
 	if (region->where == LAST_OF_REGION)
 		spool_ended(occupancies, before);
@@ -111,10 +111,10 @@ int recorded_occupancies_new(const char *folder, struct recorded_occupancies **r
 
 	if (!occupancies)
 		return -ENOMEM;
-	occupancies->consumer = (struct timeline_consumer){.begin_occupancy = begin_occupancy,
+	occupancies->consumer = (struct timeline_consumer){.start_occupancy = start_occupancy,
 							   .end_occupancy = end_occupancy,
 							   .context = occupancies};
-	err = spool_new(folder, sizeof(struct numbered_occupancy), occupancy_compare_begins,
+	err = spool_new(folder, sizeof(struct numbered_occupancy), occupancy_compare_starts,
 			&occupancies->spool, error);
 	if (err)
 		return err;

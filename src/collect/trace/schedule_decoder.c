@@ -136,8 +136,8 @@ static void insert_switch(struct schedule_decoder *decoder, uint64_t time_ns, ui
 			});
 }
 
-void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
-			    bool is_after_loss, uint64_t begin_ns, uint32_t idle_name)
+void schedule_decoder_start(struct schedule_decoder *decoder, const struct wire_schedule *batch,
+			    bool is_after_loss, uint64_t start_ns, uint32_t idle_name)
 {
 	bool is_first = !decoder->batch;
 
@@ -151,9 +151,9 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 	if (is_after_loss) {
 		/* A stack: the second is returned first. */
 		insert_switch(decoder, batch->slots[decoder->next_slot].event.time_ns, batch->tid);
-		insert_switch(decoder, is_first ? begin_ns : decoder->last_ns, 0);
+		insert_switch(decoder, is_first ? start_ns : decoder->last_ns, 0);
 	} else if (is_first) {
-		insert_switch(decoder, begin_ns, batch->tid);
+		insert_switch(decoder, start_ns, batch->tid);
 	}
 }
 
@@ -209,18 +209,18 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 static void insert_unseen(struct schedule_decoder *decoder, const struct wire_schedule_event *event,
 			  const struct wire_schedule_unseen *unseen)
 {
-	uint64_t begin_ns = later(unseen->known_until_ns, decoder->last_ns);
-	uint64_t end_ns = later(unseen->runs_since_ns, begin_ns);
+	uint64_t start_ns = later(unseen->known_until_ns, decoder->last_ns);
+	uint64_t end_ns = later(unseen->runs_since_ns, start_ns);
 	struct sched_switch seen;
 
 	fill_switch(decoder, event, &seen);
 	seen.time_ns = end_ns;
-	seen.previous_state = begin_ns < end_ns ? STATE_SLEEPING : 0;
+	seen.previous_state = start_ns < end_ns ? STATE_SLEEPING : 0;
 	insert(decoder, &seen); /* a stack: the second is returned first */
-	if (begin_ns == end_ns)
+	if (start_ns == end_ns)
 		return;
 	insert(decoder, &(struct sched_switch){
-				.time_ns = begin_ns,
+				.time_ns = start_ns,
 				.next_tid = SCHEDULE_FIRST_UNKNOWN_TID + decoder->batch->cpu,
 				.next_priority = IDLE_PRIORITY,
 				.next_name = decoder->unknown_name,

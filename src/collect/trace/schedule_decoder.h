@@ -60,14 +60,14 @@ _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct strin
 /*
  * Start the CPU's next batch, which is borrowed until the one after it.
  *
- * begin_ns   start of this CPU's recording: time of the switch to the thread that ran then
+ * start_ns   start of this CPU's recording: time of the switch to the thread that ran then
  * idle_name  string: name of the CPU's idle thread
  *
  * If batches were lost, the CPU is shown as idle from the last event before the loss to the first
  * after it.
  */
-void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
-			    bool is_after_loss, uint64_t begin_ns, uint32_t idle_name);
+void schedule_decoder_start(struct schedule_decoder *decoder, const struct wire_schedule *batch,
+			    bool is_after_loss, uint64_t start_ns, uint32_t idle_name);
 
 /* False when the batch is at its end. */
 bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_event *ret);

@@ -43,7 +43,7 @@ struct schedule_store {
 	struct string_table *strings; /* of the threads' names */
 	uint32_t unknown_name;        /* in them */
 	ARRAY(uint32_t) given_names;  /* the same of the timeline */
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint64_t end;                          /* of the file */
 	ARRAY(struct schedule_stream) streams; /* by CPU */
 	struct scheduled_threads threads;
@@ -101,9 +101,9 @@ void schedule_store_add_fds(const struct schedule_store *store, struct fd_list *
 	fd_list_add(fds, store->fd);
 }
 
-void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
+void schedule_store_set_start(struct schedule_store *store, uint64_t start_ns)
 {
-	store->begin_ns = begin_ns;
+	store->start_ns = start_ns;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -210,8 +210,8 @@ static int read_chunk(const struct schedule_store *store, struct schedule_stream
 	got = pread(store->fd, stream->batch, chunk->size_bytes, (off_t)chunk->offset);
 	if (got != (ssize_t)chunk->size_bytes)
 		return got < 0 ? -errno : -EIO;
-	schedule_decoder_begin(&stream->decoder, stream->batch, chunk->is_after_loss,
-			       store->begin_ns, stream->idle_name);
+	schedule_decoder_start(&stream->decoder, stream->batch, chunk->is_after_loss,
+			       store->start_ns, stream->idle_name);
 	return 0;
 }
 

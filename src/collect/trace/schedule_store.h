@@ -47,7 +47,7 @@ void schedule_store_free(struct schedule_store *store);
 void schedule_store_add_fds(const struct schedule_store *store, struct fd_list *fds);
 
 /* Threads that run at the first events of their CPU have run since this time. */
-void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns);
+void schedule_store_set_start(struct schedule_store *store, uint64_t start_ns);
 
 /*
  * Keep a batch; malformed records are ignored. Batches of one CPU must be in order. A batch that

@@ -44,7 +44,7 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 	err = schedule_tap_new(&tap, &scheduling->tap, error);
 	if (err)
 		return err;
-	schedule_store_set_begin(scheduling->store, clock_now_ns());
+	schedule_store_set_start(scheduling->store, clock_now_ns());
 	return schedule_tap_start(scheduling->tap, error);
 }
 

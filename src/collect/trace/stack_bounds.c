@@ -24,7 +24,7 @@
 
 /* A mapping. */
 struct stack_mapping {
-	uint64_t begin;
+	uint64_t start;
 	uint64_t end;
 	uint32_t process;
 	bool is_threads; /* a thread's own stack is at its end */
@@ -55,7 +55,7 @@ static int copy_mappings(struct stack_bounds *bounds, const struct stack_area *a
 		added = array_add(&bounds->mappings);
 		if (!added)
 			return -1;
-		*added = (struct stack_mapping){.begin = areas[i].begin,
+		*added = (struct stack_mapping){.start = areas[i].start,
 						.end = areas[i].end,
 						.process = areas[i].process,
 						.is_threads = areas[i].kind == STACK_THREAD};
@@ -79,7 +79,7 @@ static const struct stack_mapping *find_mapping(const struct stack_bounds *bound
 
 		if (mapping->process != top->process)
 			return NULL;
-		if (mapping->begin < top->end)
+		if (mapping->start < top->end)
 			return mapping;
 	}
 	return NULL;
@@ -90,15 +90,15 @@ static struct stack_area get_used(const struct stack_top *top, const struct stac
 {
 	struct stack_area area = {
 		.first_ns = top->first_ns,
-		.begin = top->begin,
+		.start = top->start,
 		.end = top->end,
 		.process = top->process,
 		.kind = STACK_OTHER,
 		.is_lower_bound = true,
 	};
 
-	if (mapping && area.begin < mapping->begin)
-		area.begin = mapping->begin;
+	if (mapping && area.start < mapping->start)
+		area.start = mapping->start;
 	return area;
 }
 
@@ -115,11 +115,11 @@ struct group {
 /* Distance from the end of the stack below, or from the start of the mapping. */
 static uint64_t get_distance(const struct group *group, size_t number)
 {
-	uint64_t begin = group->mapping->begin;
+	uint64_t start = group->mapping->start;
 
-	if (number && group->tops[number - 1].end > begin)
-		begin = group->tops[number - 1].end;
-	return group->tops[number].end - begin;
+	if (number && group->tops[number - 1].end > start)
+		start = group->tops[number - 1].end;
+	return group->tops[number].end - start;
 }
 
 /* Allocators and programs keep a little of their own data between stacks, and tops are rounded. */
@@ -158,9 +158,9 @@ static bool is_power_of_2(uint64_t number)
  */
 static bool fills_mapping(const struct group *group)
 {
-	uint64_t bytes = group->mapping->end - group->mapping->begin;
+	uint64_t bytes = group->mapping->end - group->mapping->start;
 
-	if (group->mapping->begin % ARENA_BYTES == 0)
+	if (group->mapping->start % ARENA_BYTES == 0)
 		return false;
 	if (bytes > MAX_SHARED_BYTES)
 		return group->count == 1 && bytes <= MAX_MAPPING_BYTES &&
@@ -185,7 +185,7 @@ static struct stack_area get_bounds(const struct group *group, size_t number, bo
 	bool is_even = group->count > 1 && group->num_min_distances > 1;
 	uint64_t bytes = is_even ? group->min_distance : distance;
 
-	if ((!is_even && !fills_mapping) || top->end - area.begin > bytes)
+	if ((!is_even && !fills_mapping) || top->end - area.start > bytes)
 		return area;
 	if (is_even && !is_min_distance(group, distance)) {
 		/*
@@ -193,10 +193,10 @@ static struct stack_area get_bounds(const struct group *group, size_t number, bo
 		 * kernel has joined.
 		 */
 		if (distance % bytes == 0 || !number)
-			area.begin = top->end - bytes;
+			area.start = top->end - bytes;
 		return area;
 	}
-	area.begin = top->end - bytes;
+	area.start = top->end - bytes;
 	area.is_lower_bound = false;
 	return area;
 }

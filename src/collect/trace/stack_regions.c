@@ -88,8 +88,8 @@ static bool has_tops(const struct stack_area *area, const struct stack_tops *top
 	const struct stack_top *items = stack_tops_get(tops, area->process, &count);
 	bool skips_own = area->kind == STACK_THREAD;
 
-	while (count-- && items[count].end > area->begin) {
-		if (items[count].end > area->end || items[count].begin == items[count].end)
+	while (count-- && items[count].end > area->start) {
+		if (items[count].end > area->end || items[count].start == items[count].end)
 			continue;
 		if (skips_own) {
 			skips_own = false;
@@ -115,13 +115,13 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 		struct stack_area area = areas[i];
 		uint64_t last_end;
 
-		if (area.kind == STACK_OTHER && area.end - area.begin > MAX_OTHER_BYTES)
+		if (area.kind == STACK_OTHER && area.end - area.start > MAX_OTHER_BYTES)
 			continue;
 		if ((area.kind == STACK_THREAD || area.kind == STACK_OTHER) &&
 		    has_tops(&area, tops, &last_end)) {
 			if (area.kind == STACK_OTHER)
 				continue;
-			area.begin = last_end;
+			area.start = last_end;
 		}
 		if (!add_area(regions, &area))
 			return -ENOMEM;
@@ -147,7 +147,7 @@ static bool is_reported(const struct stack_regions *regions, size_t num_areas,
 	     place++) {
 		const struct stack_area *area = &regions->areas.items[place].area;
 
-		if (area->kind != STACK_OTHER && area->begin < top->end && top->end <= area->end)
+		if (area->kind != STACK_OTHER && area->start < top->end && top->end <= area->end)
 			return true;
 	}
 	return false;
@@ -169,7 +169,7 @@ static int add_tops(struct stack_regions *regions, const struct trace_log *log,
 	for (size_t i = 0; i < tops->length; i++) {
 		const struct stack_top *top = &tops->items[i];
 
-		if (top->begin < top->end && !is_reported(regions, num_areas, top))
+		if (top->start < top->end && !is_reported(regions, num_areas, top))
 			added[num_added++] = stack_bounds_get(bounds, i);
 	}
 	for (size_t i = 0; i < num_added; i++)
@@ -269,11 +269,11 @@ static int part_neighbours(struct stack_regions *regions, struct region_map *map
 	struct stack_region *neighbour = timeline_get_region(regions->timeline, other);
 
 	if (neighbour->end < area->end) {
-		area->begin = neighbour->end;
+		area->start = neighbour->end;
 		return 0;
 	}
 	region_map_remove(map, other);
-	neighbour->begin = area->end;
+	neighbour->start = area->end;
 	return region_map_adopt(map, other);
 }
 
@@ -282,7 +282,7 @@ static int part_neighbours(struct stack_regions *regions, struct region_map *map
  * can be tried again, 1 if it shall be dropped.
  */
 static int make_way(struct stack_regions *regions, struct region_map *map, struct stack_area *area,
-		    uint64_t mapping_begin, uint32_t other)
+		    uint64_t mapping_start, uint32_t other)
 {
 	const struct kernel_region *known = find_kernel_region(regions, other);
 
@@ -295,7 +295,7 @@ static int make_way(struct stack_regions *regions, struct region_map *map, struc
 	}
 	if (area->kind == STACK_SIGNAL || (known->kind == STACK_SIGNAL && !area->tid))
 		return 1;
-	if (known->mapping_begin == mapping_begin &&
+	if (known->mapping_start == mapping_start &&
 	    timeline_get_region(regions->timeline, other)->end != area->end)
 		return part_neighbours(regions, map, area, other);
 	region_map_remove(map, other);
@@ -303,7 +303,7 @@ static int make_way(struct stack_regions *regions, struct region_map *map, struc
 }
 
 static int note_kernel_region(struct stack_regions *regions, const struct stack_area *area,
-			      uint64_t mapping_begin, uint32_t timeline_process, uint32_t region)
+			      uint64_t mapping_start, uint32_t timeline_process, uint32_t region)
 {
 	struct kernel_region *added = array_add(&regions->kernel_regions);
 
@@ -313,7 +313,7 @@ static int note_kernel_region(struct stack_regions *regions, const struct stack_
 					.process = timeline_process,
 					.tid = area->tid,
 					.kind = area->kind,
-					.mapping_begin = mapping_begin};
+					.mapping_start = mapping_start};
 	return 0;
 }
 
@@ -323,8 +323,8 @@ static int name_area(struct stack_regions *regions, const struct stack_area *are
 
 	if (area->kind == STACK_MAIN)
 		return timeline_add_string(regions->timeline, "[stack]", ret);
-	snprintf(name, sizeof(name), "stack 0x%" PRIx64 ", %s%" PRIu64 " KiB", area->begin,
-		 area->is_lower_bound ? "at least " : "", (area->end - area->begin) >> 10);
+	snprintf(name, sizeof(name), "stack 0x%" PRIx64 ", %s%" PRIu64 " KiB", area->start,
+		 area->is_lower_bound ? "at least " : "", (area->end - area->start) >> 10);
 	return timeline_add_string(regions->timeline, name, ret);
 }
 
@@ -336,8 +336,8 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 	uint32_t name;
 	int err;
 
-	if (area.kind == STACK_THREAD && area.end - area.begin > MAX_THREAD_BYTES)
-		area.begin = area.end - MAX_THREAD_BYTES;
+	if (area.kind == STACK_THREAD && area.end - area.start > MAX_THREAD_BYTES)
+		area.start = area.end - MAX_THREAD_BYTES;
 	/* A region is noted once it is declared: that must not lack memory. */
 	if (array_reserve(&regions->kernel_regions, regions->kernel_regions.length + 1))
 		return -ENOMEM;
@@ -347,7 +347,7 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 			return err;
 		err = region_map_declare_exact(
 			map,
-			&(struct stack_region){.begin = area.begin,
+			&(struct stack_region){.start = area.start,
 					       .end = area.end,
 					       .name = name,
 					       .kind = area.is_lower_bound ? REGION_PARTIAL
@@ -355,13 +355,13 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 			&region);
 		if (err != -EEXIST)
 			break;
-		err = make_way(regions, map, &area, source->begin, region);
+		err = make_way(regions, map, &area, source->start, region);
 		if (err)
 			return err > 0 ? 0 : err;
-	} while (area.begin < area.end);
+	} while (area.start < area.end);
 	if (err)
 		return err;
-	return note_kernel_region(regions, &area, source->begin, region_map_get_process(map),
+	return note_kernel_region(regions, &area, source->start, region_map_get_process(map),
 				  region);
 }
 
@@ -387,7 +387,7 @@ static int declare_late(struct stack_regions *regions, const struct process_regi
 		if (known->area.first_ns > pointer->time_ns + LATE_AREA_NS)
 			break;
 		if (known->area.kind == STACK_THREAD && known->area.tid == pointer->tid &&
-		    known->area.begin < pointer->address && pointer->address <= known->area.end)
+		    known->area.start < pointer->address && pointer->address <= known->area.end)
 			return declare_once(regions, own->map, known);
 	}
 	return 0;

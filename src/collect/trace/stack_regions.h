@@ -24,7 +24,7 @@ struct kernel_region {
 	uint32_t process; /* of the timeline */
 	uint32_t tid;     /* of the owner; 0: no thread */
 	enum stack_kind kind;
-	uint64_t mapping_begin;
+	uint64_t mapping_start;
 };
 
 /*

@@ -46,24 +46,24 @@ static size_t find_known(const struct stack_tops *tops, uint32_t process, uint64
 					 (memory->process == process && memory->end < address));
 }
 
-int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t begin, uint64_t end)
+int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t start, uint64_t end)
 {
-	size_t place = find_known(tops, process, begin);
+	size_t place = find_known(tops, process, start);
 	struct known_stacks_memory *memory;
 
 	/* Join it with all memory that it touches. */
 	while (place < tops->known.length) {
 		memory = &tops->known.items[place];
-		if (memory->process != process || memory->begin > end)
+		if (memory->process != process || memory->start > end)
 			break;
-		begin = memory->begin < begin ? memory->begin : begin;
+		start = memory->start < start ? memory->start : start;
 		end = memory->end > end ? memory->end : end;
 		array_remove(&tops->known, place);
 	}
 	memory = array_insert(&tops->known, place);
 	if (!memory)
 		return -ENOMEM;
-	*memory = (struct known_stacks_memory){.begin = begin, .end = end, .process = process};
+	*memory = (struct known_stacks_memory){.start = start, .end = end, .process = process};
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static bool is_ignored(const struct stack_tops *tops, uint32_t process, uint64_t
 	size_t place = find_known(tops, process, address + 1);
 
 	return place < tops->known.length && tops->known.items[place].process == process &&
-	       tops->known.items[place].begin <= address;
+	       tops->known.items[place].start <= address;
 }
 
 static uint64_t get_end(uint64_t outermost_sp)
@@ -96,7 +96,7 @@ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost
 	added = array_insert(tops, place);
 	if (!added)
 		return -ENOMEM;
-	top.begin = top.end;
+	top.start = top.end;
 	top.first_ns = UINT64_MAX;
 	*added = top;
 	return 0;
@@ -115,8 +115,8 @@ void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_
 	top = &tops->items[place];
 	if (top->process != process || top->end != end || end - user_sp > MAX_STACK_BYTES)
 		return;
-	if (user_sp < top->begin)
-		top->begin = user_sp & ~(uint64_t)(PAGE_BYTES - 1);
+	if (user_sp < top->start)
+		top->start = user_sp & ~(uint64_t)(PAGE_BYTES - 1);
 	if (time_ns < top->first_ns)
 		top->first_ns = time_ns;
 }

@@ -16,14 +16,14 @@
 /* A stack. */
 struct stack_top {
 	uint64_t end;      /* above the outermost frame, a multiple of a page */
-	uint64_t begin;    /* the lowest stack pointer seen, rounded down to a page; `end`: none */
+	uint64_t start;    /* the lowest stack pointer seen, rounded down to a page; `end`: none */
 	uint64_t first_ns; /* when it was first seen */
 	uint32_t process;  /* id of the process table */
 };
 
 /* Memory of stacks with known bounds: they need no tops. */
 struct known_stacks_memory {
-	uint64_t begin;
+	uint64_t start;
 	uint64_t end;
 	uint32_t process;
 };
@@ -43,8 +43,8 @@ struct stack_tops {
 
 void stack_tops_release(struct stack_tops *tops);
 
-/* Ignore outermost frames in [begin, end) of a process. Returns 0 or -ENOMEM. */
-_must_check_ int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t begin,
+/* Ignore outermost frames in [start, end) of a process. Returns 0 or -ENOMEM. */
+_must_check_ int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t start,
 				   uint64_t end);
 /* A process has such an outermost frame, or a stack with that last byte. Returns 0 or -ENOMEM. */
 _must_check_ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost_sp);

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "collect/trace/recorded_samples.h"
 #include "collect/trace/stack_regions.h"
-#include "collect/trace/thread_begins.h"
+#include "collect/trace/thread_starts.h"
 #include "collect/trace/trace_processes.h"
 #include "timeline/occupancy_walk.h"
 #include "timeline/zone_tracker.h"
@@ -45,7 +45,7 @@ struct trace_builder {
 	uint32_t num_declared;          /* threads that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
 	ARRAY(uint32_t) earlier; /* by thread of the timeline: the previous thread with its tid */
-	struct thread_begins *begins;
+	struct thread_starts *starts;
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
 	struct recorded_samples *samples;
@@ -154,7 +154,7 @@ static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 		process_table_get(builder->source->processes, thread->process);
 	struct timeline_thread added = {
 		.tid = thread->tid,
-		.start_ns = thread_begins_find(builder->begins, process->pid, thread->tid),
+		.start_ns = thread_starts_find(builder->starts, process->pid, thread->tid),
 	};
 	int err;
 
@@ -201,8 +201,8 @@ static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t proc
 		const struct zone *zone = timeline_get_zone(timeline, i);
 
 		if (timeline_get_region(timeline, zone->region)->process == process &&
-		    zone->begin_ns > last_ns)
-			last_ns = zone->begin_ns;
+		    zone->start_ns > last_ns)
+			last_ns = zone->start_ns;
 	}
 	return last_ns;
 }
@@ -443,7 +443,7 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 {
 	uint32_t process = profile_get_thread(builder->source->profile, sample->thread)->process;
 	uint32_t thread;
-	int err = thread_begins_go_to(builder->begins, sample->time_ns);
+	int err = thread_starts_go_to(builder->starts, sample->time_ns);
 
 	if (err)
 		return err;
@@ -490,7 +490,7 @@ static int add_known_stacks(const struct trace_log *log, struct stack_tops *tops
 		if (areas[i].kind == STACK_SIGNAL)
 			err = stack_tops_add(tops, areas[i].process, areas[i].end - 1);
 		else if (areas[i].kind == STACK_GOROUTINE)
-			err = stack_tops_ignore(tops, areas[i].process, areas[i].begin,
+			err = stack_tops_ignore(tops, areas[i].process, areas[i].start,
 						areas[i].end);
 		if (err)
 			return err;
@@ -609,14 +609,14 @@ static struct timeline_wait make_wait(const struct trace_builder *builder,
 				      const struct timed_wait *timed, uint64_t last_ns)
 {
 	uint64_t queued_ns = timed->end_ns - timed->queue_ns;
-	uint64_t begin_ns = queued_ns - timed->wait_ns;
+	uint64_t start_ns = queued_ns - timed->wait_ns;
 
-	if (begin_ns < last_ns)
-		begin_ns = last_ns;
-	if (queued_ns < begin_ns)
-		queued_ns = begin_ns;
+	if (start_ns < last_ns)
+		start_ns = last_ns;
+	if (queued_ns < start_ns)
+		queued_ns = start_ns;
 	return (struct timeline_wait){
-		.begin_ns = begin_ns,
+		.start_ns = start_ns,
 		.queued_ns = queued_ns,
 		.end_ns = timed->end_ns,
 		.weight = timed->num_periods * builder->source->wait_ns,
@@ -866,7 +866,7 @@ static void builder_release(struct trace_builder *builder)
 	stack_regions_free(builder->regions);
 	occupancy_tracker_free(builder->occupancies);
 	recorded_samples_free(builder->samples);
-	thread_begins_free(builder->begins);
+	thread_starts_free(builder->starts);
 	array_release(&builder->fills);
 	array_release(&builder->zone_events);
 }
@@ -883,7 +883,7 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 		.occupancies = occupancy_tracker_new(timeline),
 		.samples = recorded_samples_new(trace_log_get_samples(source->log), num_threads,
 						source->period_ns, source->wait_ns),
-		.begins = thread_begins_new(trace_log_get_threads(source->log)),
+		.starts = thread_starts_new(trace_log_get_threads(source->log)),
 	};
 	int err = find_stack_tops(source, &tops);
 
@@ -891,7 +891,7 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 		return err;
 	builder.regions = stack_regions_new(source->log, &tops, timeline);
 	if (!builder.processes || !builder.threads || !builder.regions || !builder.occupancies ||
-	    !builder.samples || !builder.begins)
+	    !builder.samples || !builder.starts)
 		return -ENOMEM;
 	for (size_t i = 0; i < source->num_scales; i++)
 		recorded_samples_add_scale(builder.samples, &source->scales[i]);

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
-#include "collect/trace/thread_begins.h"
+#include "collect/trace/thread_starts.h"
 #include "timeline/timeline.h"
 
 #define PAGE_BYTES 4096u
@@ -43,8 +43,8 @@ static int compare_samples(const void *a, const void *b)
 
 static int compare_threads(const void *a, const void *b)
 {
-	const struct thread_begin *left = a;
-	const struct thread_begin *right = b;
+	const struct thread_start *left = a;
+	const struct thread_start *right = b;
 
 	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
@@ -84,7 +84,7 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 	err = spool_new(folder, sizeof(struct timed_sample), compare_samples, &log->samples, error);
 	if (err)
 		return err;
-	err = spool_new(folder, sizeof(struct thread_begin), compare_threads, &log->threads, error);
+	err = spool_new(folder, sizeof(struct thread_start), compare_threads, &log->threads, error);
 	if (err)
 		return err;
 	err = spool_new(folder, sizeof(struct region_fill), compare_fills, &log->fills, error);
@@ -146,7 +146,7 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 	uint64_t thread_end = (record->thread_pointer | (PAGE_BYTES - 1)) + 1;
 
 	*ret = (struct stack_area){
-		.first_ns = record->time_ns, .begin = record->begin, .end = record->end};
+		.first_ns = record->time_ns, .start = record->start, .end = record->end};
 	switch ((enum wire_stack_kind)record->kind) {
 	case WIRE_STACK_NONE:
 		return false;
@@ -176,7 +176,7 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 		ret->kind = STACK_OTHER;
 		break;
 	}
-	return ret->begin < ret->end;
+	return ret->start < ret->end;
 }
 
 /* Whether the area ends at or below an address of the same process, or is of an earlier process. */
@@ -189,15 +189,15 @@ static bool is_below(const struct stack_area *area, uint32_t process, uint64_t a
 static int add_goroutine_area(struct trace_log *log, const struct stack_area *area)
 {
 	size_t place = array_count_front(&log->goroutine_areas, item,
-					 is_below(item, area->process, area->begin));
+					 is_below(item, area->process, area->start));
 	struct stack_area *present;
 	uint32_t item;
 
 	while (place < log->goroutine_areas.length) {
 		present = &log->goroutine_areas.items[place];
-		if (present->process != area->process || present->begin >= area->end)
+		if (present->process != area->process || present->start >= area->end)
 			break;
-		if (present->begin == area->begin && present->end == area->end)
+		if (present->start == area->start && present->end == area->end)
 			return 0;
 		array_remove(&log->goroutine_areas, place);
 	}
@@ -227,8 +227,8 @@ int trace_log_add_area(struct trace_log *log, uint32_t process,
 	err = area_table_intern(&log->areas, &area, &item);
 	if (err)
 		return err;
-	if (area.begin < log->areas.items[item].begin)
-		log->areas.items[item].begin = area.begin;
+	if (area.start < log->areas.items[item].start)
+		log->areas.items[item].start = area.start;
 	return 0;
 }
 
@@ -301,7 +301,7 @@ struct spool_counts trace_log_get_wait_counts(const struct trace_log *log)
 
 void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid)
 {
-	spool_add(log->threads, &(struct thread_begin){.time_ns = time_ns, .pid = pid, .tid = tid});
+	spool_add(log->threads, &(struct thread_start){.time_ns = time_ns, .pid = pid, .tid = tid});
 }
 
 struct spool *trace_log_get_threads(struct trace_log *log)

@@ -72,7 +72,7 @@ enum stack_kind {
 struct stack_area {
 	uint64_t
 		first_ns; /* when it was first seen; a goroutine's may be there again after others */
-	uint64_t begin;   /* of its mapping, or of the signal stack; the lowest seen */
+	uint64_t start;   /* of its mapping, or of the signal stack; the lowest seen */
 	uint64_t end;
 	uint32_t process; /* id of the process table */
 	uint32_t tid;     /* of the owner; 0: unknown */
@@ -118,7 +118,7 @@ void trace_log_add_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid,
 
 /* All struct timed_sample, in order of time. Borrowed. */
 struct spool *trace_log_get_samples(struct trace_log *log);
-/* All struct thread_begin, in order of time. Borrowed. */
+/* All struct thread_start, in order of time. Borrowed. */
 struct spool *trace_log_get_threads(struct trace_log *log);
 /* All struct thread_rename, in order of time. Borrowed. */
 struct spool *trace_log_get_renames(struct trace_log *log);

@@ -490,7 +490,7 @@ static bool is_thread_start(const char *name)
 }
 
 /* Whether at least half of the weight is in outermost frames that threads start with. */
-static bool begins_with_thread_starts(const struct async_profiler_reader *reader)
+static bool starts_with_thread_starts(const struct async_profiler_reader *reader)
 {
 	uint64_t known = 0;
 	uint64_t all = 0;
@@ -516,7 +516,7 @@ static void decide_direction(struct async_profiler_reader *reader)
 {
 	if (!reader->is_inverted)
 		return;
-	reader->is_reversed = !begins_with_thread_starts(reader);
+	reader->is_reversed = !starts_with_thread_starts(reader);
 	import_warn(reader->import, "unknown whether the stacks are reversed; reading them as %s",
 		    reader->is_reversed ? "reversed" : "drawn upside down only");
 }

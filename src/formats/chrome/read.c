@@ -193,7 +193,7 @@ static int handle_event(struct chrome_reader *reader)
 
 	switch (event->phase) {
 	case 'B':
-		return chrome_slices_add(&reader->slices, event, CHROME_BEGIN, false);
+		return chrome_slices_add(&reader->slices, event, CHROME_START, false);
 	case 'E':
 		return chrome_slices_add(&reader->slices, event, CHROME_END, false);
 	case 'X':
@@ -203,7 +203,7 @@ static int handle_event(struct chrome_reader *reader)
 		return chrome_slices_add(&reader->slices, event, CHROME_WHOLE, false);
 	case 'b':
 	case 'S':
-		return chrome_slices_add(&reader->slices, event, CHROME_BEGIN, true);
+		return chrome_slices_add(&reader->slices, event, CHROME_START, true);
 	case 'e':
 	case 'F':
 		return chrome_slices_add(&reader->slices, event, CHROME_END, true);
@@ -240,7 +240,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 	const struct chrome_event *event = &reader->event;
 	enum json_token token;
 
-	chrome_event_begin(&reader->event, json->offset);
+	chrome_event_start(&reader->event, json->offset);
 	while ((token = json_next(json)) == JSON_KEY) {
 		int err = read_member(reader, json);
 

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-void chrome_event_begin(struct chrome_event *event, size_t offset)
+void chrome_event_start(struct chrome_event *event, size_t offset)
 {
 	event->offset = offset;
 	event->args = CHROME_NOWHERE;

@@ -36,7 +36,7 @@ struct chrome_event {
 };
 
 /* Start over, with the event at the offset. */
-void chrome_event_begin(struct chrome_event *event, size_t offset);
+void chrome_event_start(struct chrome_event *event, size_t offset);
 void chrome_event_release(struct chrome_event *event);
 
 static inline struct json chrome_open(const struct import *import, size_t position)

@@ -70,7 +70,7 @@ static struct chrome_heap_level *get_last(struct chrome_heap_reader *reader)
 	return &reader->levels.items[reader->levels.length - 1];
 }
 
-static int begin_node(struct chrome_heap_reader *reader, const struct json *json)
+static int start_node(struct chrome_heap_reader *reader, const struct json *json)
 {
 	struct chrome_heap_level *level = array_add(&reader->levels);
 
@@ -213,7 +213,7 @@ static int read_head(struct chrome_heap_reader *reader, struct json *json)
 		if (token == JSON_FAILED)
 			return 0; /* the caller's next token is the same, and reported there */
 		if (token == JSON_OBJECT)
-			err = begin_node(reader, json);
+			err = start_node(reader, json);
 		else if (token == JSON_OBJECT_END)
 			err = end_node(reader);
 		else if (token == JSON_KEY)

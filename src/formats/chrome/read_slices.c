@@ -42,7 +42,7 @@ struct chrome_level {
 struct chrome_finisher {
 	struct chrome_slices *slices;
 	uint32_t metric;
-	struct open_slices begun;          /* those of the track whose end is not known yet */
+	struct open_slices started;        /* those of the track whose end is not known yet */
 	struct open_slices open;           /* those of the track that nest, all with an end */
 	ARRAY(struct chrome_level) levels; /* as many as are open */
 	ARRAY(uint64_t) next_flows;        /* of the next slice of the track */
@@ -189,23 +189,23 @@ static void set_end(struct chrome_slice *slice, uint64_t end_ns)
 /* Those that are still open at the end of a track last until then. */
 static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 {
-	uint32_t begun;
+	uint32_t started;
 
-	while (open_slices_take_unterminated(&finisher->begun, &begun))
-		set_end(&finisher->slices->items.items[begun], end_ns);
+	while (open_slices_take_unterminated(&finisher->started, &started))
+		set_end(&finisher->slices->items.items[started], end_ns);
 }
 
 /* The number of the open slice that an end belongs to, from 1 for the outermost; 0: not found. */
-static size_t find_begun(const struct chrome_finisher *finisher, uint32_t location)
+static size_t find_started(const struct chrome_finisher *finisher, uint32_t location)
 {
-	const struct open_slices *begun = &finisher->begun;
+	const struct open_slices *started = &finisher->started;
 	const struct chrome_slice *slices = finisher->slices->items.items;
-	size_t depth = begun->items.length;
+	size_t depth = started->items.length;
 
 	if (location == NO_LOCATION)
 		return depth;
 	for (size_t i = depth; i > 0 && depth - i < MAX_DEPTH; i--)
-		if (slices[begun->items.items[i - 1].item].location == location)
+		if (slices[started->items.items[i - 1].item].location == location)
 			return i;
 	return 0;
 }
@@ -215,23 +215,23 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 	struct chrome_slice *slices = finisher->slices->items.items;
 	struct chrome_slice *slice = &slices[index];
 	struct open_slice *opened;
-	uint32_t begun;
+	uint32_t started;
 	size_t level;
 
-	if (slice->kind == CHROME_BEGIN)
-		return open_slices_begin(&finisher->begun, &(struct open_slice){.item = index},
+	if (slice->kind == CHROME_START)
+		return open_slices_start(&finisher->started, &(struct open_slice){.item = index},
 					 &opened);
 	if (slice->kind != CHROME_END)
 		return 0;
 	slice->kind = CHROME_NOTHING;
-	level = find_begun(finisher, slice->location);
+	level = find_started(finisher, slice->location);
 	if (!level)
-		finisher->begun.num_strays++;
+		finisher->started.num_strays++;
 	/* The slices inside it end with it. */
-	for (size_t i = finisher->begun.items.length; level && i >= level; i--) {
-		if (open_slices_end(&finisher->begun, &begun))
-			set_end(&slices[begun], slice->start_ns);
-		finisher->begun.num_unterminated += i > level;
+	for (size_t i = finisher->started.items.length; level && i >= level; i--) {
+		if (open_slices_end(&finisher->started, &started))
+			set_end(&slices[started], slice->start_ns);
+		finisher->started.num_unterminated += i > level;
 	}
 	return 0;
 }
@@ -364,7 +364,7 @@ static int enter_slice(struct chrome_finisher *finisher, const struct chrome_sli
 	struct chrome_level inner = {.location = slice->location, .stack = STACK_EMPTY};
 	struct chrome_level *level;
 	struct open_slice *opened;
-	int err = open_slices_begin(&finisher->open, &entered, &opened);
+	int err = open_slices_start(&finisher->open, &entered, &opened);
 
 	if (err || !opened)
 		return err;
@@ -442,16 +442,16 @@ static void report_losses(const struct chrome_finisher *finisher)
 {
 	struct import *import = finisher->slices->import;
 
-	import->counts.skipped += finisher->begun.num_strays + finisher->open.num_too_deep;
+	import->counts.skipped += finisher->started.num_strays + finisher->open.num_too_deep;
 	if (finisher->num_lost_flows)
 		import_warn(import, "%llu flow events are outside all slices, skipping",
 			    (unsigned long long)finisher->num_lost_flows);
-	if (finisher->begun.num_strays)
+	if (finisher->started.num_strays)
 		import_warn(import, "%llu ends of slices without a start, skipping",
-			    (unsigned long long)finisher->begun.num_strays);
-	if (finisher->begun.num_unterminated)
+			    (unsigned long long)finisher->started.num_strays);
+	if (finisher->started.num_unterminated)
 		import_warn(import, "%llu unterminated slices, ended with their track",
-			    (unsigned long long)finisher->begun.num_unterminated);
+			    (unsigned long long)finisher->started.num_unterminated);
 	if (finisher->open.num_too_deep)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",
 			    (unsigned long long)finisher->open.num_too_deep, MAX_DEPTH);
@@ -462,7 +462,7 @@ static void report_losses(const struct chrome_finisher *finisher)
 
 static void release_finisher(struct chrome_finisher *finisher)
 {
-	open_slices_release(&finisher->begun);
+	open_slices_release(&finisher->started);
 	open_slices_release(&finisher->open);
 	array_release(&finisher->levels);
 	array_release(&finisher->next_flows);

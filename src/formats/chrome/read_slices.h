@@ -15,7 +15,7 @@
 struct chrome_timeline;
 
 enum chrome_slice_kind {
-	CHROME_BEGIN,
+	CHROME_START,
 	CHROME_END,
 	CHROME_WHOLE,
 	CHROME_INSTANT,

@@ -312,7 +312,7 @@ int chrome_timeline_add_attribute(struct chrome_timeline *timeline, uint32_t zon
 int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_slice *slice,
 			struct open_slices *open)
 {
-	struct zone zone = {.begin_ns = slice->start_ns};
+	struct zone zone = {.start_ns = slice->start_ns};
 	struct chrome_track_region track_region;
 	int err = find_track_region(timeline, slice->track, &track_region);
 

@@ -424,7 +424,7 @@ static size_t find_end(const struct import *import, size_t start)
 }
 
 /* Whether the first lines are in order; bad lines are reported later. */
-static bool begins_sorted(const struct folded_reader *reader, size_t start)
+static bool starts_sorted(const struct folded_reader *reader, size_t start)
 {
 	const struct import *import = reader->import;
 	struct folded_reader last = {0};
@@ -556,7 +556,7 @@ static int read_lines(struct folded_reader *reader)
 
 	reader->is_austin = reader->num_counts == 1 && import->size > start &&
 			    austin_detect(import->data + start, import->size - start);
-	err = begins_sorted(reader, start) ? read_in_order(reader, start)
+	err = starts_sorted(reader, start) ? read_in_order(reader, start)
 					   : read_sorted(reader, start);
 	if (err)
 		return err;
@@ -696,7 +696,7 @@ enum detection diff_folded_detect(const uint8_t *data, size_t size)
 		const uint8_t *newline = memchr(data + start, '\n', size - start);
 		size_t end = newline ? (size_t)(newline - data) : size;
 		int err = folded_line_parse(data + start, end - start, 2, &line);
-		size_t begin = start;
+		size_t line_start = start;
 
 		start = end + 1;
 		if (err == -ENODATA)
@@ -704,7 +704,7 @@ enum detection diff_folded_detect(const uint8_t *data, size_t size)
 		num_lines++;
 		if (!err && (line.is_negative[0] || line.is_negative[1]))
 			return DETECTED_BY_NAME;
-		if (err && is_listed_stack(data + begin, end - begin))
+		if (err && is_listed_stack(data + line_start, end - line_start))
 			return DETECTED_BY_NAME;
 		if (err)
 			continue;

@@ -889,17 +889,17 @@ int native_read_packed(struct import *import)
 /* ---- containers --------------------------------------------------------------------------- */
 
 /* ret  replaced; the caller releases it */
-static int decode(struct import *import, size_t begin, size_t end, struct text *ret)
+static int decode(struct import *import, size_t start, size_t end, struct text *ret)
 {
 	_cleanup_(text_release) struct text compressed = {0};
 	struct bytes bytes;
 	size_t limit;
 	size_t offset;
-	int err = base64_decode((const char *)import->data + begin, end - begin, &compressed,
+	int err = base64_decode((const char *)import->data + start, end - start, &compressed,
 				&offset);
 
 	if (err == -EBADMSG)
-		return import_fail_byte(import, begin + offset, "expected base64");
+		return import_fail_byte(import, start + offset, "expected base64");
 	if (err)
 		return err;
 	bytes = bytes_of(compressed.data, compressed.length);
@@ -908,21 +908,21 @@ static int decode(struct import *import, size_t begin, size_t end, struct text *
 			: compressed.length * DECOMPRESS_RATIO + DECOMPRESS_FREE_BYTES;
 	err = inflate_decompress(&bytes, INFLATE_GZIP, limit, ret);
 	if (err == -EFBIG)
-		return import_fail_byte(import, begin,
+		return import_fail_byte(import, start,
 					"the profile in it expands to over %d times its size",
 					DECOMPRESS_RATIO);
 	if (err == -EBADMSG)
-		return import_fail_byte(import, begin, "the profile in it is damaged or truncated");
+		return import_fail_byte(import, start, "the profile in it is damaged or truncated");
 	return err;
 }
 
 /* Offsets in the decoded data are not those of the file: its messages have a name of its own. */
-int native_read_text(struct import *import, size_t begin, size_t end)
+int native_read_text(struct import *import, size_t start, size_t end)
 {
 	_cleanup_(text_release) struct text packed = {0};
 	_cleanup_(text_release) struct text name = {0};
 	struct import inner = *import;
-	int err = decode(import, begin, end, &packed);
+	int err = decode(import, start, end, &packed);
 
 	if (err)
 		return err;
@@ -940,18 +940,18 @@ int native_read_text(struct import *import, size_t begin, size_t end)
 }
 
 /* The first line that is not empty has the version of the data after it. */
-int native_read(struct import *import, size_t begin, size_t end)
+int native_read(struct import *import, size_t start, size_t end)
 {
 	const char *data = (const char *)import->data;
 	struct xml_slice line;
 	size_t stop;
 
-	while (begin < end && strchr(" \t\r\n", data[begin]) && data[begin])
-		begin++;
-	for (stop = begin; stop < end && data[stop] != '\n' && data[stop] != '\r';)
+	while (start < end && strchr(" \t\r\n", data[start]) && data[start])
+		start++;
+	for (stop = start; stop < end && data[stop] != '\n' && data[stop] != '\r';)
 		stop++;
-	line = (struct xml_slice){data + begin, stop - begin};
+	line = (struct xml_slice){data + start, stop - start};
 	if (!xml_slice_equals(line, NATIVE_HEAD))
-		return fail_version(import, begin);
+		return fail_version(import, start);
 	return native_read_text(import, stop, end);
 }

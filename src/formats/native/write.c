@@ -710,7 +710,7 @@ int native_write_text(const struct profile *profile, const struct native_opts *o
 
 int native_write_element(const struct profile *profile, const struct sink *sink)
 {
-	int err = write_string(sink, NATIVE_BEGIN "\n" NATIVE_HEAD "\n");
+	int err = write_string(sink, NATIVE_START "\n" NATIVE_HEAD "\n");
 
 	if (err)
 		return err;

@@ -113,7 +113,7 @@ static void follow(struct paths *paths, const struct call *call)
 		paths->ready[paths->num_ready++] = call->to;
 }
 
-static int begin(struct paths *paths)
+static int start(struct paths *paths)
 {
 	const struct sampling_prof_reader *reader = paths->reader;
 	size_t count = reader->elements.length;
@@ -221,7 +221,7 @@ int sampling_prof_add_paths(struct sampling_prof_reader *reader, bool *ret_is_do
 
 	if (err || !*ret_is_done)
 		return err;
-	err = begin(&paths);
+	err = start(&paths);
 	for (uint32_t i = 0; !err && i < paths.num_ready; i++)
 		err = divide(&paths, paths.ready[i]);
 	/* An element in a circle is never ready. */

@@ -104,7 +104,7 @@ static int take_symbol(struct marshal *marshal, char type, struct marshal_symbol
 }
 
 /* Objects are numbered in the order of their starts. */
-static int begin_object(struct marshal *marshal, size_t *ret)
+static int start_object(struct marshal *marshal, size_t *ret)
 {
 	struct marshal_object *added = array_add(&marshal->objects);
 
@@ -150,7 +150,7 @@ static int add_bignum(struct marshal *marshal, bool is_key)
 	int64_t num_words = take_number(marshal);
 	uint64_t value = 0;
 	size_t object;
-	int err = begin_object(marshal, &object);
+	int err = start_object(marshal, &object);
 
 	if (err)
 		return err;
@@ -178,7 +178,7 @@ static int add_float(struct marshal *marshal)
 {
 	struct marshal_symbol digits = {0};
 	size_t object;
-	int err = begin_object(marshal, &object);
+	int err = start_object(marshal, &object);
 
 	if (err)
 		return err;
@@ -196,7 +196,7 @@ static int add_string(struct marshal *marshal)
 {
 	struct marshal_symbol string = {0};
 	size_t object;
-	int err = begin_object(marshal, &object);
+	int err = start_object(marshal, &object);
 
 	if (err)
 		return err;
@@ -232,7 +232,7 @@ static int skip_variables(struct marshal *marshal, size_t depth)
 static int add_array(struct marshal *marshal, size_t depth)
 {
 	size_t object, count;
-	int err = begin_object(marshal, &object);
+	int err = start_object(marshal, &object);
 
 	if (err)
 		return err;
@@ -254,7 +254,7 @@ static int add_array(struct marshal *marshal, size_t depth)
 static int add_hash(struct marshal *marshal, size_t depth)
 {
 	size_t object, count;
-	int err = begin_object(marshal, &object);
+	int err = start_object(marshal, &object);
 
 	if (err)
 		return err;

@@ -71,18 +71,18 @@ enum detection svg_detect(const uint8_t *data, size_t size)
 
 /* ---- ours --------------------------------------------------------------------------------- */
 
-static bool find_profile(const struct import *import, size_t *ret_begin, size_t *ret_end)
+static bool find_profile(const struct import *import, size_t *ret_start, size_t *ret_end)
 {
-	const uint8_t *begin =
-		memmem(import->data, import->size, NATIVE_BEGIN, strlen(NATIVE_BEGIN));
+	const uint8_t *start =
+		memmem(import->data, import->size, NATIVE_START, strlen(NATIVE_START));
 	const uint8_t *end;
 
-	if (!begin)
+	if (!start)
 		return false;
-	begin += strlen(NATIVE_BEGIN);
-	end = memmem(begin, import->size - (size_t)(begin - import->data), NATIVE_END,
+	start += strlen(NATIVE_START);
+	end = memmem(start, import->size - (size_t)(start - import->data), NATIVE_END,
 		     strlen(NATIVE_END));
-	*ret_begin = (size_t)(begin - import->data);
+	*ret_start = (size_t)(start - import->data);
 	*ret_end = end ? (size_t)(end - import->data) : import->size;
 	return true;
 }
@@ -269,12 +269,12 @@ static int read_drawing(struct import *import)
 
 int svg_read(struct import *import)
 {
-	size_t begin;
+	size_t start;
 	size_t end;
 
 	if (native_is_packed(import->data, import->size))
 		return native_read_packed(import);
-	if (find_profile(import, &begin, &end))
-		return native_read(import, begin, end);
+	if (find_profile(import, &start, &end))
+		return native_read(import, start, end);
 	return read_drawing(import);
 }

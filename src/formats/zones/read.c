@@ -2,7 +2,7 @@
  * Zones as text: comma-separated values, one record a line. A superset of the format that
  * profiling-lite reads.
  *
- *	STACK, begin, end, name             THREAD, tid, name
+ *	STACK, start, end, name             THREAD, tid, name
  *	LOCATION, id, name, function, file, line
  *	ZONE_START, pointer, tid, time, location      ZONE_END, pointer, time
  *	ZONE_NAME, pointer, name            ZONE_PARAM, pointer, name, value
@@ -31,7 +31,7 @@
 
 /* A STACK record; its numbers. */
 struct declared_stack {
-	uint64_t begin;
+	uint64_t start;
 	uint64_t end;
 	uint64_t line;
 	size_t name; /* offset in reader->stack_names */
@@ -70,7 +70,7 @@ static int read_stack(struct zones_file_reader *reader)
 				       .name = reader->stack_names.length,
 				       .name_length = reader->line.fields[3].length};
 	struct declared_stack *added;
-	int err = zones_line_read_pointer(&reader->line, 1, &stack.begin);
+	int err = zones_line_read_pointer(&reader->line, 1, &stack.start);
 
 	if (err)
 		return err;
@@ -129,7 +129,7 @@ static int read_zone_start(struct zones_file_reader *reader)
 	err = zones_line_read_id(&reader->line, 4, "a location id", &location);
 	if (err)
 		return err;
-	return zones_builder_begin(reader->builder, pointer, tid, time_ns, location);
+	return zones_builder_start(reader->builder, pointer, tid, time_ns, location);
 }
 
 static int read_zone_end(struct zones_file_reader *reader)
@@ -364,7 +364,7 @@ static bool has_byte_order_mark(const uint8_t *data, size_t size)
 }
 
 /* Returns the start of the first line. */
-static size_t begin_chunk(struct zones_file_reader *reader, const struct zones_chunk *chunk,
+static size_t start_chunk(struct zones_file_reader *reader, const struct zones_chunk *chunk,
 			  size_t used)
 {
 	reader->data = (const char *)chunk->data;
@@ -446,7 +446,7 @@ static int scan_lines(struct zones_reader *base, const struct zones_chunk *chunk
 {
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 	size_t used = find_whole_lines(chunk);
-	size_t start = begin_chunk(reader, chunk, used);
+	size_t start = start_chunk(reader, chunk, used);
 
 	*ret_used = used;
 	while (start < used && !reader->bad_stack.message[0]) {
@@ -478,7 +478,7 @@ static int declare_stacks(struct zones_file_reader *reader)
 						     stack->name_length};
 		/* Its errors are reported for its own line. */
 		reader->line.number = stack->line;
-		err = report_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
+		err = report_problem(reader, zones_builder_add_stack(reader->builder, stack->start,
 								     stack->end, name));
 		if (err)
 			return err;
@@ -493,7 +493,7 @@ static int declare_stacks(struct zones_file_reader *reader)
 
 /* ---- the second pass ---------------------------------------------------------------------- */
 
-static int begin_lines(struct zones_reader *base, struct zones_builder *builder)
+static int start_lines(struct zones_reader *base, struct zones_builder *builder)
 {
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 
@@ -557,7 +557,7 @@ static int read_lines(struct zones_reader *base, const struct zones_chunk *chunk
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 	struct import *import = reader->import;
 	size_t used = find_whole_lines(chunk);
-	size_t start = begin_chunk(reader, chunk, used);
+	size_t start = start_chunk(reader, chunk, used);
 	size_t reported = 0;
 
 	*ret_used = used;
@@ -594,7 +594,7 @@ struct zones_reader *zones_text_reader_new(struct import *import)
 
 	if (!reader)
 		return NULL;
-	reader->base = (struct zones_reader){scan_lines, begin_lines, read_lines, free_reader};
+	reader->base = (struct zones_reader){scan_lines, start_lines, read_lines, free_reader};
 	reader->import = import;
 	reader->line.import = import;
 	return &reader->base;

@@ -93,7 +93,7 @@ struct named_string {
 INTERN_TABLE(named_strings, struct named_string, id);
 
 struct stack_record {
-	uint64_t begin;
+	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
 	size_t name; /* in capture->texts */
@@ -192,7 +192,7 @@ static int add_location(struct zones_capture *capture, const struct location_rec
 
 static int add_stack(struct zones_capture *capture, const struct record *record)
 {
-	struct stack_record stack = {.begin = record->words[0],
+	struct stack_record stack = {.start = record->words[0],
 				     .end = record->words[1],
 				     .offset = record->offset,
 				     .name_length = record->text.length};
@@ -289,7 +289,7 @@ static int declare_stacks(struct zones_capture *capture)
 		int err;
 
 		capture->record.offset = stack->offset;
-		err = zones_builder_add_stack(capture->builder, stack->begin, stack->end,
+		err = zones_builder_add_stack(capture->builder, stack->start, stack->end,
 					      get_text(capture, stack->name, stack->name_length));
 		err = report_problem(capture, err == -EBADMSG ? 0 : err);
 		if (err)
@@ -319,7 +319,7 @@ static int read_declaration(struct zones_capture *capture)
 }
 
 /* A truncated capture may lack a location that its zone needs. */
-static int begin_zone(struct zones_capture *capture, const uint64_t *words)
+static int start_zone(struct zones_capture *capture, const uint64_t *words)
 {
 	struct location_record unknown = {.id = words[3]};
 	struct zones_string name = {UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
@@ -335,7 +335,7 @@ static int begin_zone(struct zones_capture *capture, const uint64_t *words)
 		if (err)
 			return err;
 	}
-	return zones_builder_begin(capture->builder, words[0], words[1], words[2], unknown.id);
+	return zones_builder_start(capture->builder, words[0], words[1], words[2], unknown.id);
 }
 
 static int add_parameter(struct zones_capture *capture, enum value_type type)
@@ -373,7 +373,7 @@ static int read_event(struct zones_capture *capture)
 	case RECORD_THREAD_NAME:
 		return zones_builder_add_thread(builder, words[0], record->text);
 	case RECORD_ZONE_START:
-		return begin_zone(capture, words);
+		return start_zone(capture, words);
 	case RECORD_ZONE_END:
 		return zones_builder_end(builder, words[0], words[1]);
 	case RECORD_ZONE_NAME:
@@ -451,7 +451,7 @@ static int scan_chunk(struct zones_reader *base, const struct zones_chunk *chunk
 	return err;
 }
 
-static int begin_events(struct zones_reader *base, struct zones_builder *builder)
+static int start_events(struct zones_reader *base, struct zones_builder *builder)
 {
 	struct zones_capture *capture = (struct zones_capture *)base;
 	int err;
@@ -499,7 +499,7 @@ struct zones_reader *zones_capture_reader_new(struct import *import)
 
 	if (!capture)
 		return NULL;
-	capture->base = (struct zones_reader){scan_chunk, begin_events, read_chunk, free_capture};
+	capture->base = (struct zones_reader){scan_chunk, start_events, read_chunk, free_capture};
 	capture->import = import;
 	capture->was_lenient = import->is_lenient;
 	import->is_lenient = true;

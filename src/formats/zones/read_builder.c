@@ -157,7 +157,7 @@ static int intern(struct zones_builder *builder, struct zones_string string, uin
 	return timeline_add_bytes(builder->timeline, string.data, string.length, ret);
 }
 
-static int begin_process(struct zones_builder *builder, uint32_t pid, struct zones_string name)
+static int start_process(struct zones_builder *builder, uint32_t pid, struct zones_string name)
 {
 	struct timeline_process process = {.pid = pid};
 	int err = intern(builder, name, &process.name);
@@ -180,7 +180,7 @@ static int need_process(struct zones_builder *builder)
 {
 	struct zones_string name = {ZONES_PROCESS_NAME, strlen(ZONES_PROCESS_NAME)};
 
-	return builder->zones ? 0 : begin_process(builder, 0, name);
+	return builder->zones ? 0 : start_process(builder, 0, name);
 }
 
 /*
@@ -207,10 +207,10 @@ int zones_builder_start_process(struct zones_builder *builder, uint32_t pid,
 
 	if (err)
 		return err;
-	return begin_process(builder, pid, name);
+	return start_process(builder, pid, name);
 }
 
-int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin, uint64_t end,
+int zones_builder_add_stack(struct zones_builder *builder, uint64_t start, uint64_t end,
 			    struct zones_string name)
 {
 	const struct stack_region *other;
@@ -220,20 +220,20 @@ int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin, uint6
 
 	if (err)
 		return err;
-	if (begin >= end)
+	if (start >= end)
 		return error_set(&builder->problem, -EBADMSG,
 				 "the stack starts at %" PRIu64 ", not before its end, %" PRIu64,
-				 begin, end);
+				 start, end);
 	err = intern(builder, name, &string);
 	if (err)
 		return err;
-	err = region_map_declare(builder->regions, begin, end, string, &region);
+	err = region_map_declare(builder->regions, start, end, string, &region);
 	if (err != -EEXIST)
 		return err;
 	other = timeline_get_region(builder->timeline, region);
 	return error_set(&builder->problem, -EBADMSG,
 			 "the stack overlaps '%.80s', which is at [%" PRIu64 ", %" PRIu64 ")",
-			 timeline_get_string(builder->timeline, other->name), other->begin,
+			 timeline_get_string(builder->timeline, other->name), other->start,
 			 other->end);
 }
 
@@ -414,7 +414,7 @@ static int find_thread(struct zones_builder *builder, uint64_t tid, uint32_t *re
 	return 0;
 }
 
-static int report_begin_problem(struct zones_builder *builder, int err, uint64_t pointer,
+static int report_start_problem(struct zones_builder *builder, int err, uint64_t pointer,
 				uint64_t time_ns)
 {
 	if (err == -EBUSY)
@@ -450,7 +450,7 @@ static int end_at(struct zones_builder *builder, uint64_t pointer, uint64_t time
 		return err;
 	err = zone_tracker_end(builder->zones, pointer, time_ns);
 	if (err == -ERANGE)
-		return report_begin_problem(builder, err, pointer, time_ns);
+		return report_start_problem(builder, err, pointer, time_ns);
 	builder->torn.lost_ends++;
 	return err;
 }
@@ -459,12 +459,12 @@ static int end_at(struct zones_builder *builder, uint64_t pointer, uint64_t time
  * The original reader takes zones of one stack in any order of time, as of two threads that were on
  * it by turns. Warns once for each track that is made for such zones.
  */
-static int begin_late(struct zones_builder *builder, uint64_t pointer, uint32_t thread,
+static int start_late(struct zones_builder *builder, uint64_t pointer, uint32_t thread,
 		      uint64_t time_ns, uint32_t location)
 {
 	const struct stack_region *track;
 	bool is_new;
-	int err = zone_tracker_begin_on_track(builder->zones, pointer, thread, time_ns, location,
+	int err = zone_tracker_start_on_track(builder->zones, pointer, thread, time_ns, location,
 					      &is_new);
 	uint32_t zone;
 
@@ -479,7 +479,7 @@ static int begin_late(struct zones_builder *builder, uint64_t pointer, uint32_t 
 			 time_ns, timeline_get_string(builder->timeline, track->name));
 }
 
-int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_t tid,
+int zones_builder_start(struct zones_builder *builder, uint64_t pointer, uint64_t tid,
 			uint64_t time_ns, uint64_t location)
 {
 	int err = need_process(builder);
@@ -500,11 +500,11 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 	err = builder->is_torn ? end_at(builder, pointer, time_ns) : 0;
 	if (err)
 		return err;
-	err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
+	err = zone_tracker_start(builder->zones, pointer, thread, time_ns, known->item);
 	if (err == -ERANGE && !builder->import->is_strict)
-		err = begin_late(builder, pointer, thread, time_ns, known->item);
+		err = start_late(builder, pointer, thread, time_ns, known->item);
 	if (err)
-		return report_begin_problem(builder, err, pointer, time_ns);
+		return report_start_problem(builder, err, pointer, time_ns);
 	note_time(builder, time_ns);
 	/*
 	 * Zones are the records of such an import; if they are kept, zones_profile_add() counts
@@ -535,7 +535,7 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 		return err;
 	err = zone_tracker_end(builder->zones, pointer, time_ns);
 	if (err == -ENOENT && builder->is_torn) {
-		builder->torn.lost_begins++;
+		builder->torn.lost_starts++;
 		return 0;
 	}
 	if (err == -ENOENT)

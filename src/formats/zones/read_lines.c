@@ -28,9 +28,9 @@ int zones_reader_scan(struct zones_reader *reader, const struct zones_chunk *chu
 	return reader->scan(reader, chunk, ret_used);
 }
 
-int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builder)
+int zones_reader_start(struct zones_reader *reader, struct zones_builder *builder)
 {
-	return reader->begin(reader, builder);
+	return reader->start(reader, builder);
 }
 
 int zones_reader_read(struct zones_reader *reader, const struct zones_chunk *chunk,
@@ -58,7 +58,7 @@ int zones_read(struct import *import)
 	err = zones_reader_scan(reader, &whole, &used);
 	if (err)
 		return err;
-	err = zones_reader_begin(reader, builder);
+	err = zones_reader_start(reader, builder);
 	if (err)
 		return err;
 	err = zones_reader_read(reader, &whole, &used);

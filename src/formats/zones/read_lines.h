@@ -5,7 +5,7 @@
  *
  *	reader = zones_reader_new(import, data, size);
  *	zones_reader_scan(reader, &chunk, &used) …
- *	zones_reader_begin(reader, builder);
+ *	zones_reader_start(reader, builder);
  *	zones_reader_read(reader, &chunk, &used) …
  *	zones_builder_finish(builder);
  *
@@ -36,7 +36,7 @@ _must_check_ int zones_reader_scan(struct zones_reader *reader, const struct zon
 				   size_t *ret_used);
 
 /* The start of a later pass, which fills this builder. */
-_must_check_ int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builder);
+_must_check_ int zones_reader_start(struct zones_reader *reader, struct zones_builder *builder);
 /* Calls import->advance(). */
 _must_check_ int zones_reader_read(struct zones_reader *reader, const struct zones_chunk *chunk,
 				   size_t *ret_used);
@@ -44,7 +44,7 @@ _must_check_ int zones_reader_read(struct zones_reader *reader, const struct zon
 /* The interface of the two readers. */
 struct zones_reader {
 	int (*scan)(struct zones_reader *reader, const struct zones_chunk *chunk, size_t *ret_used);
-	int (*begin)(struct zones_reader *reader, struct zones_builder *builder);
+	int (*start)(struct zones_reader *reader, struct zones_builder *builder);
 	int (*read)(struct zones_reader *reader, const struct zones_chunk *chunk, size_t *ret_used);
 	void (*free)(struct zones_reader *reader);
 };

@@ -156,7 +156,7 @@ static int add_stack(struct zones_conversion *conversion, uint32_t id)
 	 * Zones of a region nest, so that the sum of the inner ones is never more than the outer
 	 * one's time.
 	 */
-	conversion->self_ns[index] = zone->end_ns - zone->begin_ns;
+	conversion->self_ns[index] = zone->end_ns - zone->start_ns;
 	if (zone->parent != TIMELINE_NONE) {
 		parent = conversion->stacks[zone->parent - conversion->first_zone];
 		conversion->self_ns[zone->parent - conversion->first_zone] -=

@@ -158,7 +158,7 @@ static int read_declarations(struct zones_rings *rings)
 	chunk.data = (const uint8_t *)copy.data;
 	chunk.size = copy.length;
 	err = reader->scan(reader, &chunk, &used);
-	err = err ? err : reader->begin(reader, rings->builder);
+	err = err ? err : reader->start(reader, rings->builder);
 	err = err ? err : reader->read(reader, &chunk, &used);
 	reader->free(reader);
 	return err;
@@ -229,7 +229,7 @@ static int make_cursors(struct zones_rings *rings)
 /* ---- records ------------------------------------------------------------------------------ */
 
 /* Go on to the ring's next block. False if none is left. */
-static bool begin_block(struct zones_rings *rings, struct ring_cursor *cursor)
+static bool start_block(struct zones_rings *rings, struct ring_cursor *cursor)
 {
 	while (cursor->next_block < cursor->end_block) {
 		const struct ring_block *block = &rings->blocks.items[cursor->next_block++];
@@ -293,7 +293,7 @@ static bool take_record(struct ring_cursor *cursor)
 static bool advance(struct zones_rings *rings, struct ring_cursor *cursor)
 {
 	for (;;) {
-		if (!bytes_left(&cursor->bytes) && !begin_block(rings, cursor))
+		if (!bytes_left(&cursor->bytes) && !start_block(rings, cursor))
 			return false;
 		if (!bytes_left(&cursor->bytes))
 			continue;
@@ -314,7 +314,7 @@ static bool is_before(const void *owner, uint32_t a, uint32_t b)
 }
 
 /* A location that found no room among the declarations. */
-static int begin_zone(struct zones_rings *rings, const struct ring_cursor *cursor)
+static int start_zone(struct zones_rings *rings, const struct ring_cursor *cursor)
 {
 	const struct ring_record *record = &cursor->record;
 	struct zones_string name = {UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
@@ -325,7 +325,7 @@ static int begin_zone(struct zones_rings *rings, const struct ring_cursor *curso
 		err = zones_builder_add_location(rings->builder, record->number, name, empty, empty,
 						 0);
 	return err ? err
-		   : zones_builder_begin(rings->builder, record->pointer, cursor->tid,
+		   : zones_builder_start(rings->builder, record->pointer, cursor->tid,
 					 record->time_ns, record->number);
 }
 
@@ -354,7 +354,7 @@ static int apply(struct zones_rings *rings, const struct ring_cursor *cursor)
 
 	switch ((enum ring_record_type)record->type) {
 	case RING_START:
-		return begin_zone(rings, cursor);
+		return start_zone(rings, cursor);
 	case RING_END:
 		return zones_builder_end(builder, record->pointer, record->time_ns);
 	case RING_NAME:
@@ -429,9 +429,9 @@ static void warn_of_losses(const struct zones_rings *rings)
 			    "%" PRIu64 " zones were overwritten before they were read: a ring "
 			    "keeps the last ones of its thread",
 			    rings->num_lost);
-	if (torn.lost_ends || torn.lost_begins)
+	if (torn.lost_ends || torn.lost_starts)
 		import_warn(import, "%" PRIu64 " zones lack their end, and %" PRIu64 " their start",
-			    torn.lost_ends, torn.lost_begins);
+			    torn.lost_ends, torn.lost_starts);
 	if (rings->num_dropped)
 		import_warn(import,
 			    "the program dropped %" PRIu64
@@ -496,7 +496,7 @@ static int take_chunk(struct zones_reader *base, const struct zones_chunk *chunk
 	return rings->copy.failed ? -ENOMEM : 0;
 }
 
-static int begin_rings(struct zones_reader *base, struct zones_builder *builder)
+static int start_rings(struct zones_reader *base, struct zones_builder *builder)
 {
 	((struct zones_rings *)base)->builder = builder;
 	return 0;
@@ -532,7 +532,7 @@ struct zones_reader *zones_rings_reader_new(struct import *import)
 
 	if (!rings)
 		return NULL;
-	rings->base = (struct zones_reader){take_chunk, begin_rings, read_rings, free_rings};
+	rings->base = (struct zones_reader){take_chunk, start_rings, read_rings, free_rings};
 	rings->import = import;
 	rings->was_lenient = import->is_lenient;
 	import->is_lenient = true;

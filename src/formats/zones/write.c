@@ -17,7 +17,7 @@
 #include "formats/zones.h"
 #include "timeline/zone_tracker.h"
 
-enum entry_kind { ENTRY_BEGIN, ENTRY_END, ENTRY_COUNTER };
+enum entry_kind { ENTRY_START, ENTRY_END, ENTRY_COUNTER };
 
 /* A record of the second part; those of one moment keep their order. */
 struct zones_entry {
@@ -74,7 +74,7 @@ static int add_step(struct zones_writer *writer, const struct zone_step *step)
 
 	if (!step->is_end)
 		time_ns = raise(&writer->process_latest_ns[process], time_ns);
-	return add_entry(writer, step->is_end ? ENTRY_END : ENTRY_BEGIN, process, step->zone,
+	return add_entry(writer, step->is_end ? ENTRY_END : ENTRY_START, process, step->zone,
 			 raise(&writer->region_latest_ns[zone->region], time_ns));
 }
 
@@ -239,7 +239,7 @@ static void append_stacks(struct zones_writer *writer, uint32_t process)
 
 		if (region->process != process || region->kind != REGION_DECLARED)
 			continue;
-		text_printf(&writer->output, "STACK, %" PRIu64 ", %" PRIu64, region->begin,
+		text_printf(&writer->output, "STACK, %" PRIu64 ", %" PRIu64, region->start,
 			    region->end);
 		append_string(writer, region->name);
 		end_line(writer);
@@ -311,7 +311,7 @@ static void append_attribute(struct zones_writer *writer, const struct zone *zon
 	end_line(writer);
 }
 
-static void append_begin(struct zones_writer *writer, uint32_t id)
+static void append_start(struct zones_writer *writer, uint32_t id)
 {
 	const struct timeline *timeline = writer->timeline;
 	const struct zone *zone = timeline_get_zone(timeline, id);
@@ -319,7 +319,7 @@ static void append_begin(struct zones_writer *writer, uint32_t id)
 
 	text_printf(&writer->output,
 		    "ZONE_START, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 "\n",
-		    zone->pointer, timeline_get_thread(timeline, zone->thread)->tid, zone->begin_ns,
+		    zone->pointer, timeline_get_thread(timeline, zone->thread)->tid, zone->start_ns,
 		    writer->location_numbers[zone->location]);
 	if (zone->name != timeline_get_location(timeline, zone->location)->name) {
 		text_printf(&writer->output, "ZONE_NAME, %" PRIu64, zone->pointer);
@@ -347,8 +347,8 @@ static void append_entry(struct zones_writer *writer, const struct zones_entry *
 	const struct zone *zone;
 
 	switch ((enum entry_kind)entry->kind) {
-	case ENTRY_BEGIN:
-		append_begin(writer, entry->item);
+	case ENTRY_START:
+		append_start(writer, entry->item);
 		break;
 	case ENTRY_END:
 		zone = timeline_get_zone(timeline, entry->item);
@@ -373,7 +373,7 @@ static void mark_locations(struct zones_writer *writer, uint32_t process, size_t
 	for (size_t i = first; i < writer->entries.length && entries[i].process == process; i++) {
 		const struct zone *zone;
 
-		if (entries[i].kind != ENTRY_BEGIN)
+		if (entries[i].kind != ENTRY_START)
 			continue;
 		zone = timeline_get_zone(writer->timeline, entries[i].item);
 		writer->location_numbers[zone->location] = 1;

@@ -24,7 +24,7 @@
 #define INT3            0xcc
 #define LEAST_FRAMES    4
 #define MAX_END_BYTES   5 /* of an instruction that ends a function: jmp */
-#define MAX_BEGIN_BYTES 8 /* endbr64; push %rbp; mov %rsp, %rbp */
+#define MAX_START_BYTES 8 /* endbr64; push %rbp; mov %rsp, %rbp */
 
 static bool sets_up_frame(const uint8_t *code)
 {
@@ -65,7 +65,7 @@ static bool shows_starts(const uint8_t *code, size_t size, size_t first)
 	unsigned int num_padded = 0;
 	unsigned int num_frames = 0;
 
-	for (size_t i = first; i + MAX_BEGIN_BYTES <= size; i += ALIGNMENT) {
+	for (size_t i = first; i + MAX_START_BYTES <= size; i += ALIGNMENT) {
 		if (!sets_up_frame(code + i))
 			continue;
 		num_frames++;
@@ -85,7 +85,7 @@ bool function_start_find(const uint8_t *code, size_t size, uint64_t address, siz
 	if (offset < first || offset >= size || !shows_starts(code, size, first))
 		return false;
 	start = offset - (offset - first) % ALIGNMENT;
-	while (start + MAX_BEGIN_BYTES > size || !is_start(code + start)) {
+	while (start + MAX_START_BYTES > size || !is_start(code + start)) {
 		if (start < first + ALIGNMENT)
 			return false;
 		start -= ALIGNMENT;

@@ -832,7 +832,7 @@ static int check_only_heap(const struct hotspot_tables *tables, const struct hot
  * Once it has created its code heaps, all of its constructors have run. The interpreter is created
  * long after these.
  */
-static int check_begun(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
+static int check_started(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
 {
 	bool has_array = has(facts, HEAPS);
 	uint32_t num_heaps;
@@ -877,7 +877,7 @@ static int describe(const struct hotspot_tables *tables, struct hotspot_layout *
 	ret->support = SUPPORT_UNKNOWN_BUILD;
 	if (!ret->major || !are_facts_as_expected(&facts))
 		return 0;
-	err = check_begun(tables, &facts);
+	err = check_started(tables, &facts);
 	if (err)
 		return err;
 	describe_objects(&facts, ret->major, tables->bias, &ret->wire);

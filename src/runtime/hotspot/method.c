@@ -80,17 +80,17 @@ static void append_string(struct text *text, const uint8_t *bytes, size_t num_by
 static size_t find_hidden_suffix(const uint8_t *name, size_t length, bool is_truncated)
 {
 	const uint8_t *plus = memrchr(name, '+', length);
-	size_t begin = plus ? (size_t)(plus - name) : length;
-	size_t i = begin + 1;
+	size_t start = plus ? (size_t)(plus - name) : length;
+	size_t i = start + 1;
 
 	for (const char *prefix = "0x"; i < length && *prefix; i++, prefix++)
 		if (name[i] != (uint8_t)*prefix)
 			return length;
 	while (i < length && is_hex_digit((char)name[i]))
 		i++;
-	if (i < length || (!is_truncated && length < begin + sizeof("+0x")))
+	if (i < length || (!is_truncated && length < start + sizeof("+0x")))
 		return length;
-	return begin;
+	return start;
 }
 
 static bool has_prefix(const uint8_t *name, size_t length, const char *prefix)
@@ -110,17 +110,17 @@ static bool has_suffix(const uint8_t *name, size_t length, const char *suffix)
  */
 static size_t find_counter(const uint8_t *name, size_t length)
 {
-	size_t begin = length;
+	size_t start = length;
 
-	while (begin && name[begin - 1] >= '0' && name[begin - 1] <= '9')
-		begin--;
-	if (begin == length)
+	while (start && name[start - 1] >= '0' && name[start - 1] <= '9')
+		start--;
+	if (start == length)
 		return length;
-	if (has_suffix(name, begin, "$$Lambda$"))
-		return begin - 1;
-	if (has_prefix(name, begin, "jdk/internal/reflect/Generated") &&
-	    has_suffix(name, begin, "Accessor"))
-		return begin;
+	if (has_suffix(name, start, "$$Lambda$"))
+		return start - 1;
+	if (has_prefix(name, start, "jdk/internal/reflect/Generated") &&
+	    has_suffix(name, start, "Accessor"))
+		return start;
 	return length;
 }
 
@@ -129,14 +129,14 @@ static void append_class(struct text *text, const struct wire_hotspot_text *name
 {
 	bool is_truncated = name->num_bytes < name->length;
 	size_t length = find_hidden_suffix(bytes, name->num_bytes, is_truncated);
-	size_t begin = text->length;
+	size_t start = text->length;
 
 	if (length < name->num_bytes)
 		is_truncated = false;
 	if (!is_truncated)
 		length = find_counter(bytes, length);
 	append_string(text, bytes, length, is_truncated);
-	for (size_t i = begin; i < text->length; i++)
+	for (size_t i = start; i < text->length; i++)
 		if (text->data[i] == '/')
 			text->data[i] = '.';
 }

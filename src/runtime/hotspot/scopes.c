@@ -114,14 +114,14 @@ static int find_scopes(const struct hotspot_scopes_layout *layout,
 {
 	bool is_in_blob = layout->immutable_data == WIRE_HOTSPOT_NONE;
 	uint64_t base = blob;
-	uint64_t begin, end, scopes;
+	uint64_t start, end, scopes;
 	int err = 0;
 
 	if (!is_in_blob)
 		err = hotspot_read_number(memory, blob + layout->immutable_data, 8, &base);
 	if (err)
 		return err;
-	err = hotspot_read_number(memory, blob + layout->scopes_pcs, 4, &begin);
+	err = hotspot_read_number(memory, blob + layout->scopes_pcs, 4, &start);
 	if (err)
 		return err;
 	err = hotspot_read_number(memory, blob + layout->scopes_pcs_end, 4, &end);
@@ -131,7 +131,7 @@ static int find_scopes(const struct hotspot_scopes_layout *layout,
 				  &scopes);
 	if (err)
 		return err;
-	ret->pc_descs = base + begin;
+	ret->pc_descs = base + start;
 	ret->pc_descs_end = base + end;
 	ret->scopes = layout->scopes_data_size == 8 ? scopes : base + scopes;
 	return 0;

@@ -20,7 +20,7 @@ static const char *const names[NUM_NAMES] = {
 };
 
 /* A header of HTTP that each build can send, with its version. */
-#define VERSION_BEGIN "X-Powered-By: PHP/"
+#define VERSION_START "X-Powered-By: PHP/"
 
 /*
  * Source: Zend/zend_compile.h (_zend_op_array), zend_globals.h (_zend_executor_globals) and zend_generators.h of each version, whose layout its
@@ -86,8 +86,8 @@ static void find_version(struct objfile *objfile, struct runtime_build *build)
 		if (!data || !data->d_buf)
 			continue;
 		end = (const char *)data->d_buf + data->d_size;
-		found = memmem(data->d_buf, data->d_size, VERSION_BEGIN, strlen(VERSION_BEGIN));
-		if (found && parse_version(found + strlen(VERSION_BEGIN), end, build))
+		found = memmem(data->d_buf, data->d_size, VERSION_START, strlen(VERSION_START));
+		if (found && parse_version(found + strlen(VERSION_START), end, build))
 			return;
 	}
 }

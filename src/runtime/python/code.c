@@ -186,7 +186,7 @@ uint32_t python_code_get_line(const struct python_code *code, uint32_t instructi
 		.is_cut = code->is_line_table_cut,
 	};
 
-	if (instruction & WIRE_PYTHON_NOT_BEGUN)
+	if (instruction & WIRE_PYTHON_NOT_STARTED)
 		return code->first_line;
 	return python_line_table_find(&table, instruction & ~WIRE_RUNTIME_ENTRY_FRAME);
 }

@@ -48,7 +48,7 @@ static const struct known_layout {
 			.code_file = 104,                      \
 			.code_lines = 120,                     \
 			.code_instructions = WIRE_PYTHON_NONE, \
-			.code_begin = 40,                      \
+			.code_start = 40,                      \
 			.code_bytes = 88,                      \
 			TEXT(48, 72)                           \
 		}                                              \
@@ -78,7 +78,7 @@ static const struct known_layout {
 		    .code_file = 112,
 		    .code_lines = 136,
 		    .code_instructions = 184,
-		    .code_begin = 72,
+		    .code_start = 72,
 		    .code_bytes = 72,
 		    TEXT(48, 72)}},
 	{.code_object_bytes = 192,
@@ -103,7 +103,7 @@ static const struct known_layout {
 		    .code_file = 112,
 		    .code_lines = 136,
 		    .code_instructions = 192,
-		    .code_begin = 64,
+		    .code_start = 64,
 		    .code_bytes = 80,
 		    TEXT(40, 56)}},
 #undef TEXT
@@ -253,9 +253,9 @@ static uint64_t round_down_to_words(uint64_t bytes)
 	return bytes / 8 * 8;
 }
 
-static uint64_t find_begin(uint64_t begin, uint64_t offset)
+static uint64_t find_start(uint64_t start, uint64_t offset)
 {
-	return round_down_to_words(offset < begin ? offset : begin);
+	return round_down_to_words(offset < start ? offset : start);
 }
 
 static uint64_t find_end(uint64_t end, uint64_t offset, unsigned int bytes)
@@ -274,7 +274,7 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 		.text_kind_shift = KIND_SHIFT,
 		.text_ascii_shift = ASCII_SHIFT,
 	};
-	uint64_t begin = WIRE_PYTHON_OBJECT_BYTES;
+	uint64_t start = WIRE_PYTHON_OBJECT_BYTES;
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(offset_tables); i++)
@@ -331,11 +331,11 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 	end = find_end(end, found.code_name, 8);
 	end = find_end(end, found.code_lines, 8);
 	end = find_end(end, found.code_first_line, 4);
-	begin = find_begin(begin, found.code_file);
-	begin = find_begin(begin, found.code_name);
-	begin = find_begin(begin, found.code_lines);
-	found.code_begin = (wire_u16)find_begin(begin, found.code_first_line);
-	found.code_bytes = (wire_u16)(end - found.code_begin);
+	start = find_start(start, found.code_file);
+	start = find_start(start, found.code_name);
+	start = find_start(start, found.code_lines);
+	found.code_start = (wire_u16)find_start(start, found.code_first_line);
+	found.code_bytes = (wire_u16)(end - found.code_start);
 	*ret = found;
 	return 0;
 }

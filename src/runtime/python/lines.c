@@ -6,7 +6,7 @@
 #define NO_LINE (-128)
 
 /* In that of 3.11: fields of an entry's first byte. */
-#define ENTRY_BEGIN        0x80
+#define ENTRY_START        0x80
 #define ENTRY_FORM(byte)   ((byte) >> 3 & 15)
 #define ENTRY_LENGTH(byte) (((byte)&7) + 1u)
 
@@ -31,11 +31,11 @@ static uint32_t get_real_line(uint32_t line)
 static uint32_t find_in_lnotab(const struct python_line_table *table, uint32_t instruction)
 {
 	uint32_t line = table->first_line;
-	size_t begin = 0; /* of the code with the line that the next pair leads to */
+	size_t start = 0; /* of the code with the line that the next pair leads to */
 
 	for (size_t i = 0; i + 1 < table->num_bytes; i += 2) {
-		begin += table->bytes[i];
-		if (begin > instruction)
+		start += table->bytes[i];
+		if (start > instruction)
 			return get_real_line(line);
 		line += (uint32_t)(int8_t)table->bytes[i + 1];
 	}
@@ -118,7 +118,7 @@ static uint32_t find_in_locations(const struct python_line_table *table, uint32_
 			return ENTRY_FORM(first) == FORM_NO_LINE ? 0 : get_real_line(line);
 		do
 			i++;
-		while (i < table->num_bytes && !(table->bytes[i] & ENTRY_BEGIN));
+		while (i < table->num_bytes && !(table->bytes[i] & ENTRY_START));
 	}
 	return 0;
 }

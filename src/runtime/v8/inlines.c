@@ -441,10 +441,10 @@ static int find_code(struct inlines_search *search, struct code_fields *ret, uin
 
 /* ---- reading the description ---- */
 
-static void begin_walk(const struct inlines_search *search, struct memory_walk *ret)
+static void start_walk(const struct inlines_search *search, struct memory_walk *ret)
 {
 	ret->memory = &search->walk_memory;
-	v8_walk_begin(&ret->walk, search->source->layout);
+	v8_walk_start(&ret->walk, search->source->layout);
 }
 
 /* The fingerprint of a function; 0: the word is not a function. */
@@ -452,7 +452,7 @@ static uint32_t read_fingerprint(struct inlines_search *search, uint64_t shared)
 {
 	struct memory_walk walk;
 
-	begin_walk(search, &walk);
+	start_walk(search, &walk);
 	if (!is_object(shared) ||
 	    v8_read_object(&walk.walk, shared, search->source->layout->shared_bytes) ||
 	    v8_is_shared(&walk.walk) <= 0)
@@ -1059,7 +1059,7 @@ static bool read_function(struct inlines_search *search, uint64_t shared,
 	struct memory_walk memory_walk;
 	struct v8_walk *walk = &memory_walk.walk;
 
-	begin_walk(search, &memory_walk);
+	start_walk(search, &memory_walk);
 	if (!is_object(shared) ||
 	    v8_read_object(walk, shared, search->source->layout->shared_bytes) ||
 	    v8_is_shared(walk) <= 0 || v8_read_function(walk, shared, ret))

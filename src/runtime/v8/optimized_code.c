@@ -473,7 +473,7 @@ struct position {
 };
 
 /* The entry before the first one. */
-#define POSITION_BEGIN ((struct position){.offset = -1})
+#define POSITION_START ((struct position){.offset = -1})
 
 /* The lowest bit is the sign. If it is set, the others are the complement. */
 static uint64_t read_difference(struct reader *reader)
@@ -506,8 +506,8 @@ int v8_positions_find(const struct v8_byte_array *positions, uint32_t offset, ui
 		      int32_t *ret_inlining)
 {
 	struct reader reader = {.array = positions};
-	struct position position = POSITION_BEGIN;
-	struct position before = POSITION_BEGIN;
+	struct position position = POSITION_START;
+	struct position before = POSITION_START;
 	int more;
 
 	while ((more = read_position(&reader, &position)) > 0) {
@@ -556,7 +556,7 @@ bool v8_positions_are_detailed(const struct v8_byte_array *positions,
 			       const struct v8_byte_array *instructions)
 {
 	struct reader reader = {.array = positions};
-	struct position position = POSITION_BEGIN;
+	struct position position = POSITION_START;
 
 	while (read_position(&reader, &position) > 0)
 		if (position.offset >= 0 && (uint64_t)position.offset < instructions->size &&

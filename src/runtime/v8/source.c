@@ -85,7 +85,7 @@ static bool find_again(const struct wire_v8_function *record, const struct v8_me
 	struct v8_walk *walk = &source.walk;
 
 	*ret = (struct wire_v8_source){0};
-	v8_walk_begin(walk, &record->layout);
+	v8_walk_start(walk, &record->layout);
 	if (v8_read_type_of(walk, record->script) || walk->type != record->layout.script_type ||
 	    v8_read_script(walk, record->script))
 		return false;

@@ -40,7 +40,7 @@
 #define LINE_BYTES  64
 #define JUMP        0xe9
 #define JUMP_BYTES  5
-#define BEGIN_BYTES 8 /* bytes of code that are checked */
+#define START_BYTES 8 /* bytes of code that are checked */
 /* Its frame pointer is set after these, or after V8_CODE_PUSH_FP_BYTES. */
 #define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
 #define READ_BYTES       4096
@@ -185,10 +185,10 @@ struct module_bytes {
 
 static bool is_module(struct search *search, const uint64_t place[2])
 {
-	uint64_t begin;
+	uint64_t start;
 
-	return place[1] >= sizeof(begin) && place[1] <= MODULE_BYTES_MAX &&
-	       read_bytes(search, place[0], &begin, sizeof(begin)) && begin == WASM_MODULE_BEGIN;
+	return place[1] >= sizeof(start) && place[1] <= MODULE_BYTES_MAX &&
+	       read_bytes(search, place[0], &start, sizeof(start)) && start == WASM_MODULE_START;
 }
 
 /* Whether it is somewhere in V8's module at this address. */
@@ -265,7 +265,7 @@ static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 }
 
 /* Whether the code of a function starts there. */
-static bool is_begin(struct search *search, const uint8_t *bytes)
+static bool is_start(struct search *search, const uint8_t *bytes)
 {
 	uint64_t code;
 
@@ -279,22 +279,22 @@ static bool is_begin(struct search *search, const uint8_t *bytes)
 static uint64_t find_start(struct search *search, uint64_t pc)
 {
 	/* It may extend beyond the instruction. */
-	uint8_t bytes[READ_BYTES + BEGIN_BYTES];
+	uint8_t bytes[READ_BYTES + START_BYTES];
 	uint64_t last = pc & ~(uint64_t)(V8_CODE_WASM_ALIGNMENT - 1); /* possible starts */
-	uint64_t end = last + BEGIN_BYTES;
+	uint64_t end = last + START_BYTES;
 
-	while (last - end + BEGIN_BYTES < FUNCTION_BYTES_MAX) {
-		uint64_t start = (end - BEGIN_BYTES) & ~(uint64_t)(READ_BYTES - 1);
+	while (last - end + START_BYTES < FUNCTION_BYTES_MAX) {
+		uint64_t start = (end - START_BYTES) & ~(uint64_t)(READ_BYTES - 1);
 
 		if (!start || !read_bytes(search, start, bytes, end - start))
 			return 0;
-		for (uint64_t i = end - start - BEGIN_BYTES;; i -= V8_CODE_WASM_ALIGNMENT) {
-			if (is_begin(search, bytes + i))
+		for (uint64_t i = end - start - START_BYTES;; i -= V8_CODE_WASM_ALIGNMENT) {
+			if (is_start(search, bytes + i))
 				return start + i;
 			if (!i)
 				break;
 		}
-		end = start - V8_CODE_WASM_ALIGNMENT + BEGIN_BYTES;
+		end = start - V8_CODE_WASM_ALIGNMENT + START_BYTES;
 	}
 	return 0;
 }
@@ -411,13 +411,13 @@ static int scan_jump_table(struct search *search, const struct known_module *kno
 static bool has_code(struct search *search, const struct known_module *known)
 {
 	uint32_t num_slots = wasm_module_get_num_functions(known->module);
-	uint8_t bytes[BEGIN_BYTES];
+	uint8_t bytes[START_BYTES];
 
 	for (uint32_t slot = 0; slot < num_slots && slot < COMPILED_LOOKED_AT; slot++) {
 		uint64_t target = read_slot(search, known, slot);
 
 		if (target && read_bytes(search, target, bytes, sizeof(bytes)) &&
-		    is_begin(search, bytes))
+		    is_start(search, bytes))
 			return true;
 	}
 	return false;

@@ -284,8 +284,8 @@ static int read_some(const struct wasm_source *source, uint64_t offset, uint8_t 
 static bool is_wanted(const struct wasm_source *source, uint8_t kind, uint64_t offset,
 		      uint64_t size)
 {
-	static const char begin[] = "\4name";
-	char there[sizeof(begin) - 1];
+	static const char start[] = "\4name";
+	char there[sizeof(start) - 1];
 
 	if (size > WASM_MODULE_SECTION_BYTES_MAX)
 		return false;
@@ -294,7 +294,7 @@ static bool is_wanted(const struct wasm_source *source, uint8_t kind, uint64_t o
 		       kind == SECTION_EXPORTS;
 	return size >= sizeof(there) &&
 	       !source->read(source->context, offset, there, sizeof(there)) &&
-	       memcmp(there, begin, sizeof(there)) == 0;
+	       memcmp(there, start, sizeof(there)) == 0;
 }
 
 static int read_section_at(struct wasm_module *module, const struct wasm_source *source,
@@ -351,11 +351,11 @@ static int compare_names(const void *a, const void *b)
 int wasm_module_read(const struct wasm_source *source, struct wasm_module **ret)
 {
 	_cleanup_(wasm_module_freep) struct wasm_module *module = NULL;
-	uint64_t begin;
+	uint64_t start;
 	int err;
 
-	if (source->size < sizeof(begin) ||
-	    source->read(source->context, 0, &begin, sizeof(begin)) || begin != WASM_MODULE_BEGIN)
+	if (source->size < sizeof(start) ||
+	    source->read(source->context, 0, &start, sizeof(start)) || start != WASM_MODULE_START)
 		return -EBADMSG;
 	module = calloc(1, sizeof(*module));
 	if (!module)

@@ -104,7 +104,7 @@ const char *core_get_error(const struct core *core)
  * Frees the answer's memory: a WebAssembly memory only ever grows, and the largest answer would
  * stay.
  */
-static struct text *begin(struct core *core)
+static struct text *start(struct core *core)
 {
 	text_release(&core->answer);
 	core->bytes = NULL;
@@ -141,7 +141,7 @@ int core_import(struct core *core, const char *name, const uint8_t *data, size_t
 	uint32_t source = 0;
 	int err;
 
-	begin(core);
+	start(core);
 	err = session_import(core->session, &input, &source, &core->error);
 	return err ? finish(core, err) : (int)source;
 }
@@ -149,63 +149,63 @@ int core_import(struct core *core, const char *name, const uint8_t *data, size_t
 /* Computes nothing: the next query sees the changed side. */
 int core_set_side(struct core *core, uint32_t source, uint32_t side)
 {
-	begin(core);
+	start(core);
 	session_get_source(core->session, source)->side = (uint8_t)side;
 	return 0;
 }
 
 int core_rename(struct core *core, uint32_t source, const char *name)
 {
-	begin(core);
+	start(core);
 	return finish(core, session_rename_source(core->session, source, name));
 }
 
 int core_remove(struct core *core, uint32_t source)
 {
-	begin(core);
+	start(core);
 	session_get_source(core->session, source)->is_gone = true;
 	return 0;
 }
 
 int core_formats(struct core *core)
 {
-	answer_formats(begin(core));
+	answer_formats(start(core));
 	return finish(core, 0);
 }
 
 int core_overview(struct core *core)
 {
-	answer_overview(core->session, begin(core));
+	answer_overview(core->session, start(core));
 	return finish(core, 0);
 }
 
 int core_prepare(struct core *core, uint32_t root)
 {
-	begin(core);
+	start(core);
 	return finish(core, session_prepare(core->session, (enum tree_root)root));
 }
 
 int core_symbols(struct core *core)
 {
-	answer_symbols(session_get_graph(core->session), begin(core));
+	answer_symbols(session_get_graph(core->session), start(core));
 	return finish(core, 0);
 }
 
 int core_functions(struct core *core)
 {
-	answer_functions(session_get_graph(core->session), begin(core));
+	answer_functions(session_get_graph(core->session), start(core));
 	return finish(core, 0);
 }
 
 int core_modules(struct core *core)
 {
-	answer_modules(session_get_graph(core->session), begin(core));
+	answer_modules(session_get_graph(core->session), start(core));
 	return finish(core, 0);
 }
 
 int core_threads(struct core *core)
 {
-	answer_threads(session_get_graph(core->session), begin(core));
+	answer_threads(session_get_graph(core->session), start(core));
 	return finish(core, 0);
 }
 
@@ -222,7 +222,7 @@ int core_query(struct core *core, uint32_t metric, uint32_t baseline_metric, con
 		.direction = (enum flame_direction)direction,
 		.order = (enum flame_order)order,
 	};
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	int err = session_query(core->session, &query, &core->error);
 
 	return finish(core, err ? err : answer_view(core->session, text));
@@ -234,7 +234,7 @@ int core_layout(struct core *core, double from, double to, double width_px, doub
 	struct flame *flame;
 	int err;
 
-	begin(core);
+	start(core);
 	flame = session_get_flame(core->session, session_get_query(core->session)->direction);
 	err = flame ? flame_layout_make(&core->layout, flame, &viewport) : -ENOMEM;
 	if (err)
@@ -251,7 +251,7 @@ int core_layout(struct core *core, double from, double to, double width_px, doub
 /* node  UINT32_MAX: the last row of the fragment */
 int core_children(struct core *core, uint32_t direction, uint32_t node)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	struct flame *flame = session_get_flame(core->session, (enum flame_direction)direction);
 
 	if (!flame)
@@ -266,7 +266,7 @@ enum table_kind { TABLE_FUNCTIONS, TABLE_MODULES, TABLE_THREADS };
 
 int core_table(struct core *core, uint32_t kind)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	const struct graph *graph = session_get_graph(core->session);
 	const struct weights *weights = session_get_weights(core->session);
 	_cleanup_free_ struct table_row *rows = NULL;
@@ -292,7 +292,7 @@ int core_table(struct core *core, uint32_t kind)
  */
 int core_changes(struct core *core)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	const struct graph *graph = session_get_graph(core->session);
 	const struct changes *changes;
 	uint32_t is_doubtful;
@@ -308,7 +308,7 @@ int core_changes(struct core *core)
 
 int core_waits(struct core *core, uint32_t metric)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	struct waits *waits;
 	int err = session_get_waits(core->session, metric, &waits, &core->error);
 
@@ -319,7 +319,7 @@ int core_waits(struct core *core, uint32_t metric)
 
 int core_waker_stacks(struct core *core, uint32_t metric, uint32_t waker, uint32_t node)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	struct waits *waits;
 	int err = session_get_waits(core->session, metric, &waits, &core->error);
 
@@ -329,7 +329,7 @@ int core_waker_stacks(struct core *core, uint32_t metric, uint32_t waker, uint32
 
 int core_time_grid(struct core *core, uint32_t max_columns)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 
 	return finish(core, answer_time_grid(core->session, max_columns, text));
 }
@@ -342,7 +342,7 @@ int core_time_grid(struct core *core, uint32_t max_columns)
  */
 int core_search(struct core *core, const char *pattern)
 {
-	struct text *text = begin(core);
+	struct text *text = start(core);
 	const struct graph *graph = session_get_graph(core->session);
 	struct flame *flame =
 		session_get_flame(core->session, session_get_query(core->session)->direction);
@@ -377,7 +377,7 @@ static int append(void *context, const void *data, size_t size)
 int core_export(struct core *core, const char *name, uint32_t is_whole)
 {
 	const struct session_query *query = session_get_query(core->session);
-	struct sink sink = {.write = append, .context = begin(core)};
+	struct sink sink = {.write = append, .context = start(core)};
 	const struct format *format = format_find_name(name);
 	_cleanup_(profile_freep) struct profile *extracted = NULL;
 	const struct profile *profile = session_get_profile(core->session);
@@ -414,7 +414,7 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 /* Everything that is open, for a page that includes it. */
 int core_pack(struct core *core)
 {
-	struct sink sink = {.write = append, .context = begin(core)};
+	struct sink sink = {.write = append, .context = start(core)};
 
 	return finish(core, session_pack(core->session, &sink));
 }

@@ -1,6 +1,6 @@
 /*
  * The call tree of random profiles against the plainest way to make one: the text of every sample,
- * outermost frame first, and sums over equal beginnings of it.
+ * outermost frame first, and sums over equal starts of it.
  */
 #include "analysis/call_tree.h"
 #include "profile_builder.h"
@@ -115,7 +115,7 @@ static void append_thread(struct scene *scene, struct text *text, uint32_t id)
 		text_printf(text, "-%u/%u", pid, thread->tid);
 }
 
-/* The text begins with a word for the root, so that an empty first label shows. */
+/* The text starts with a word for the root, so that an empty first label shows. */
 static void note_sample(struct scene *scene, uint32_t id)
 {
 	const struct sample *sample = profile_get_sample(scene->profile, id);
@@ -240,7 +240,7 @@ static uint32_t check_below(const struct scene *scene, const struct call_tree *t
 	return count;
 }
 
-/* How many different beginnings the lines have, but for the root. */
+/* How many different starts the lines have, but for the root. */
 static uint32_t count_paths(const struct scene *scene)
 {
 	uint32_t count = 0;

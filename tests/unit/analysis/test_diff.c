@@ -385,7 +385,7 @@ static void a_single_run_varies_as_those_of_the_other_side(void **state _unused_
 	release(&runs.pair, &tree, &table);
 }
 
-/* 8 s, a sample a millisecond: every other second begins with num_hot of main;hot. */
+/* 8 s, a sample a millisecond: every other second starts with num_hot of main;hot. */
 static void add_bursts(struct pair *pair, uint32_t metric, uint64_t num_hot)
 {
 	uint32_t hot = builder_add_stack(pair->profile, "main;hot");

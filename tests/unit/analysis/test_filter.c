@@ -134,7 +134,7 @@ static void a_fragment_is_a_stretch_of_frames(void **state _unused_)
 	assert_includes("fragment:main;log;x", 0);
 }
 
-static void a_fragment_may_begin_with_a_thread(void **state _unused_)
+static void a_fragment_may_start_with_a_thread(void **state _unused_)
 {
 	assert_includes("fragment:nginx;main;serve", 3);
 	assert_includes("fragment:nginx;main;serve;read", 1);
@@ -279,7 +279,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_found_with_or_without_its_mark),
 		cmocka_unit_test(a_function_is_found_behind_its_file_and_line),
 		cmocka_unit_test(a_fragment_is_a_stretch_of_frames),
-		cmocka_unit_test(a_fragment_may_begin_with_a_thread),
+		cmocka_unit_test(a_fragment_may_start_with_a_thread),
 		cmocka_unit_test(the_regular_expression_of_a_fragment_sees_the_whole_stack),
 		cmocka_unit_test(threads_and_processes_are_known_by_name_or_id),
 		cmocka_unit_test(a_file_is_an_input_by_path_or_base_name),

@@ -97,7 +97,7 @@ static void a_recursive_function_counts_once_in_a_stack(void **state _unused_)
 	profile_free(profile);
 }
 
-static void a_stack_that_begins_with_the_fragment_has_no_caller(void **state _unused_)
+static void a_stack_that_starts_with_the_fragment_has_no_caller(void **state _unused_)
 {
 	static const char *const lines[] = {"f;g 3", "r;f 2", NULL};
 	struct profile *profile = make_profile(lines);
@@ -426,7 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_caller_is_of_the_first_and_the_callee_of_the_last_occurrence),
 		cmocka_unit_test(a_recursive_function_counts_once_in_a_stack),
-		cmocka_unit_test(a_stack_that_begins_with_the_fragment_has_no_caller),
+		cmocka_unit_test(a_stack_that_starts_with_the_fragment_has_no_caller),
 		cmocka_unit_test(a_fragment_that_occurs_nowhere_weighs_nothing),
 		cmocka_unit_test(a_frame_is_meant_with_or_without_its_mark),
 		cmocka_unit_test(the_fragment_without_frames_is_the_whole_tree),

@@ -73,7 +73,7 @@ static void no_part_of_a_stack_is_walked_twice_below_one_root(void **state _unus
 	profile_free(profile);
 }
 
-static void a_thread_without_level_begins_at_the_root(void **state _unused_)
+static void a_thread_without_level_starts_at_the_root(void **state _unused_)
 {
 	struct profile *profile = profile_new();
 	uint32_t nobody = builder_add_thread(profile, 0, 0, "");
@@ -128,7 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_part_of_a_stack_is_walked_twice_below_one_root),
-		cmocka_unit_test(a_thread_without_level_begins_at_the_root),
+		cmocka_unit_test(a_thread_without_level_starts_at_the_root),
 		cmocka_unit_test(what_is_not_taken_costs_no_step),
 		cmocka_unit_test(the_error_of_a_step_is_returned),
 	};

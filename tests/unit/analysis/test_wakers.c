@@ -252,7 +252,7 @@ static void what_is_selected_of_a_sample_counts(void **state)
 }
 
 /* Who ended these waits has waits of its own, which are not among them. */
-static void a_chain_begins_among_the_waits_that_are_meant(void **state)
+static void a_chain_starts_among_the_waits_that_are_meant(void **state)
 {
 	struct fixture *fixture = *state;
 	uint8_t first[] = {1, 0, 0};
@@ -287,7 +287,7 @@ int main(void)
 		fixture_test(a_wait_whose_waker_has_no_frame_ends_the_chain),
 		fixture_test(stacks_of_a_waker_are_of_what_it_ended_only),
 		fixture_test(what_is_selected_of_a_sample_counts),
-		fixture_test(a_chain_begins_among_the_waits_that_are_meant),
+		fixture_test(a_chain_starts_among_the_waits_that_are_meant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

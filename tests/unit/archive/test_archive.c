@@ -139,7 +139,7 @@ static void those_that_find_it_locked_are_counted(void **state)
 		assert_in_range(holder.since_s, now_s - 600, now_s);
 	}
 	archive_free(other);
-	/* The next one that has it begins anew. */
+	/* The next one that has it starts anew. */
 	archive_free(fixture->archive);
 	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
 	assert_int_equal(archive_lock(fixture->archive, NULL), 0);

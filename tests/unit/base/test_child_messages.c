@@ -20,7 +20,7 @@ struct scene {
 	char printed[65536];
 };
 
-static void begin(struct scene *scene)
+static void start(struct scene *scene)
 {
 	scene->file = tmpfile();
 	assert_non_null(scene->file);
@@ -46,8 +46,8 @@ static const char *print(struct scene *scene, const char *data, size_t length)
 	int wait_status;
 	pid_t child;
 
-	assert_int_equal(child_messages_begin(), 0);
-	begin(scene);
+	assert_int_equal(child_messages_start(), 0);
+	start(scene);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
@@ -85,11 +85,11 @@ static void a_child_has_no_other_end_of_the_pipe(void **state _unused_)
 	int wait_status;
 	pid_t child;
 
-	assert_int_equal(child_messages_begin(), 0);
+	assert_int_equal(child_messages_start(), 0);
 	first_free = dup(0);
 	close(first_free);
 	/* It is made once. */
-	assert_int_equal(child_messages_begin(), 0);
+	assert_int_equal(child_messages_start(), 0);
 	assert_int_equal(dup(0), first_free);
 	close(first_free);
 	child = fork();

@@ -91,7 +91,7 @@ static void only_a_regular_file_is_opened(void **state _unused_)
 	assert_int_equal(file_open_regular(folder_fd, ".", 0, NULL), -ENOTSUP);
 	assert_int_equal(file_open_regular(AT_FDCWD, "/dev/null", 0, NULL), -ENOTSUP);
 	assert_int_equal(fchdir(folder_fd), 0);
-	watch = open_watch_begin("pipe");
+	watch = open_watch_start("pipe");
 	assert_int_equal(file_open_regular(folder_fd, "pipe", 0, NULL), -ENOTSUP);
 	assert_false(open_watch_end(watch));
 

@@ -296,12 +296,12 @@ static void what_belongs_to_others_is_refused(void **state _unused_)
 static void a_pipe_that_nobody_reads_is_not_waited_for_without_end(void **state _unused_)
 {
 	struct output_file *file;
-	const uint64_t begin_ns = now_ns;
+	const uint64_t start_ns = now_ns;
 	char text[8] = "";
 
 	assert_int_equal(mkfifo("pipe", 0666), 0);
 	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), -ENXIO);
-	assert_in_range(now_ns - begin_ns, 5 * NS_PER_SECOND, 5 * NS_PER_SECOND + 10 * NS_PER_MS);
+	assert_in_range(now_ns - start_ns, 5 * NS_PER_SECOND, 5 * NS_PER_SECOND + 10 * NS_PER_MS);
 	/* Somebody reads in the last moment. */
 	reader_ns = now_ns + 5 * NS_PER_SECOND;
 	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), 0);

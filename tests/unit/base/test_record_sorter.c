@@ -139,8 +139,8 @@ static void what_is_sorted_is_one_piece(void **state _unused_)
 	release(&fixture);
 }
 
-/* Keys rise in each of them, and the third one begins between those of the others. */
-static void a_piece_begins_where_keys_fall(void **state _unused_)
+/* Keys rise in each of them, and the third one starts between those of the others. */
+static void a_piece_starts_where_keys_fall(void **state _unused_)
 {
 	static const uint64_t starts[] = {0, 20000, 10000};
 	struct fixture fixture;
@@ -238,7 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_in_order_of_their_keys),
 		cmocka_unit_test(what_is_sorted_is_one_piece),
-		cmocka_unit_test(a_piece_begins_where_keys_fall),
+		cmocka_unit_test(a_piece_starts_where_keys_fall),
 		cmocka_unit_test(what_fits_into_memory_is_not_stored),
 		cmocka_unit_test(a_record_may_be_larger_than_memory),
 		cmocka_unit_test(a_full_disk_is_reported),

@@ -285,7 +285,7 @@ static void a_thread_shows_it_under_the_name_of_its_process(void **state _unused
 	assert_false(script_name_is_shown("python3", "MainThread"));
 }
 
-static void a_label_is_taken_apart_where_an_interpreter_begins_it(void **state _unused_)
+static void a_label_is_taken_apart_where_an_interpreter_starts_it(void **state _unused_)
 {
 	static const char label[] = "python3 (-m http.server)";
 	_cleanup_(text_release) struct text made = {0};
@@ -324,7 +324,7 @@ int main(void)
 		cmocka_unit_test(a_script_after_megabytes_of_options_is_found),
 		cmocka_unit_test(foreign_bytes_come_out_as_they_are),
 		cmocka_unit_test(a_thread_shows_it_under_the_name_of_its_process),
-		cmocka_unit_test(a_label_is_taken_apart_where_an_interpreter_begins_it),
+		cmocka_unit_test(a_label_is_taken_apart_where_an_interpreter_starts_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,7 +301,7 @@ static void its_messages_are_printed(void **state _unused_)
 	char answer;
 
 	assert_non_null(file);
-	assert_int_equal(child_messages_begin(), 0);
+	assert_int_equal(child_messages_start(), 0);
 	assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
 	assert_int_equal(worker_start(&worker, complain, NULL), 0);
 	expect_readable(worker.fd);

@@ -33,7 +33,7 @@ static int set_up(void **state _unused_)
 	FAKE_ARRAY(arguments, 2);
 	FAKE_ARRAY(own_code, 2);
 	FAKE_HASH(last_calls, 2);
-	FAKE_HASH(begins, 2);
+	FAKE_HASH(starts, 2);
 	FAKE_HASH(requests, 2);
 	FAKE_HASH(returning, 2);
 	FAKE_HASH(blocks, 2);
@@ -296,22 +296,22 @@ static void a_hit_weighs_the_time_since_its_start(void **state _unused_)
 	weighs_time = true;
 	on_tracepoint(&record);
 	assert_int_equal(counter->unseen_begin, 1);
-	on_begin(&record);
+	on_start(&record);
 	fake_kernel.now_ns += 400;
 	on_tracepoint(&record);
 	assert_int_equal(get_sample()->weight, 400);
 	on_tracepoint(&record); /* the call ended before */
 	assert_int_equal(counter->unseen_begin, 2);
-	on_begin(&record);
+	on_start(&record);
 	on_tracepoint(&record); /* 1 ns at least */
 	assert_int_equal(get_sample()->weight, 1);
 	fake_kernel.pid_tgid = 0;
-	on_begin(&record);
-	assert_int_equal(fake_map_find(&begins)->num_entries, 0);
+	on_start(&record);
+	assert_int_equal(fake_map_find(&starts)->num_entries, 0);
 	fake_kernel.pid_tgid = 6ull << 32 | 7;
 	is_filtered = true;
-	on_begin(&record);
-	assert_int_equal(fake_map_find(&begins)->num_entries, 0);
+	on_start(&record);
+	assert_int_equal(fake_map_find(&starts)->num_entries, 0);
 	expect_balance(0);
 }
 
@@ -369,7 +369,7 @@ static void a_hit_at_the_end_of_a_system_call_has_its_number(void **state _unuse
 }
 
 /* Record of a tracepoint where a request starts. */
-struct begin {
+struct start {
 	uint64_t sector;
 	uint32_t device;
 	uint32_t num_sectors;
@@ -380,14 +380,14 @@ struct begin {
 static void use_requests(uint32_t kinds)
 {
 	request_kinds = kinds;
-	begin_sector_offset = offsetof(struct begin, sector);
-	begin_device_offset = offsetof(struct begin, device);
-	begin_num_sectors_offset = offsetof(struct begin, num_sectors);
-	begin_bytes_offset = offsetof(struct begin, num_bytes);
-	begin_letters_offset = offsetof(struct begin, letters);
+	start_sector_offset = offsetof(struct start, sector);
+	start_device_offset = offsetof(struct start, device);
+	start_num_sectors_offset = offsetof(struct start, num_sectors);
+	start_bytes_offset = offsetof(struct start, num_bytes);
+	start_letters_offset = offsetof(struct start, letters);
 }
 
-static const struct begin a_read = {10, 8 << 20 | 1, 8, 4096, "RA"};
+static const struct start a_read = {10, 8 << 20 | 1, 8, 4096, "RA"};
 
 static void end_request(uint64_t sector, uint32_t flags, uint64_t after_ns)
 {
@@ -400,7 +400,7 @@ static void end_request(uint64_t sector, uint32_t flags, uint64_t after_ns)
 	on_request_end(handed);
 }
 
-static void begin_request(const struct begin *record)
+static void start_request(const struct start *record)
 {
 	on_request((void *)(uintptr_t)record);
 }
@@ -411,7 +411,7 @@ static void a_request_weighs_its_time(void **state _unused_)
 	const struct wire_counters *ends = get_per_cpu(&end_counters);
 
 	use_requests(1u << WIRE_REQUEST_READ);
-	begin_request(&a_read);
+	start_request(&a_read);
 	assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
 	expect_balance(1);
 	end_request(11, 0, 100); /* another sector */
@@ -449,10 +449,10 @@ static void use_early_stack(void)
 static void an_early_request_sends_its_stack_when_it_is_made(void **state _unused_)
 {
 	const struct wire_raw_sample *raw;
-	struct begin record = a_read;
+	struct start record = a_read;
 
 	use_early_stack();
-	begin_request(&record);
+	start_request(&record);
 	raw = fake_record_last(WIRE_RAW_REQUEST);
 	assert_int_equal(raw->sample.tid, 7);
 	assert_int_equal(raw->sample.request_ns, 1000);
@@ -470,7 +470,7 @@ static void an_early_request_sends_its_stack_when_it_is_made(void **state _unuse
 	assert_int_equal(get_sample()->weight, 200);
 	/* The request is known without its stack, too. */
 	fake_kernel.ring_quarters = 2;
-	begin_request(&record);
+	start_request(&record);
 	assert_int_equal(fake_record_count(WIRE_RAW_REQUEST), 1);
 	end_request(10, 0, 300);
 	assert_int_equal(fake_record_count(WIRE_SAMPLE), 2);
@@ -483,7 +483,7 @@ static void a_request_whose_stack_is_walked_sends_no_copy(void **state _unused_)
 {
 	use_early_stack();
 	walks_by_table = false; /* by frame pointers: whole or not, there is nothing to wait for */
-	begin_request(&a_read);
+	start_request(&a_read);
 	end_request(10, 0, 200);
 	assert_int_equal(fake_record_count(WIRE_RAW_REQUEST), 0);
 	assert_int_equal(get_sample()->request_ns, 0);
@@ -493,9 +493,9 @@ static void a_sample_stands_for_requests(void **state _unused_)
 {
 	use_requests(1u << WIRE_REQUEST_READ);
 	fixed_period = 2;
-	begin_request(&a_read);
+	start_request(&a_read);
 	assert_int_equal(get_counters()->below_period, 1);
-	begin_request(&a_read);
+	start_request(&a_read);
 	end_request(10, 0, 300);
 	assert_int_equal(get_sample()->weight, 600);
 	expect_balance(0);
@@ -505,15 +505,15 @@ static void lost_requests_are_counted(void **state _unused_)
 {
 	const struct wire_counters *counter = get_counters();
 	const struct wire_counters *ends = get_per_cpu(&end_counters);
-	struct begin record = a_read;
+	struct start record = a_read;
 
 	use_requests(1u << WIRE_REQUEST_READ);
 	fake_kernel.ring_room = 0; /* for the stack */
-	begin_request(&record);
+	start_request(&record);
 	assert_int_equal(counter->sends.lost_ring_stack, 1);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
 	for (record.sector = 1; record.sector <= 3; record.sector++)
-		begin_request(&record);
+		start_request(&record);
 	assert_int_equal(counter->sends.lost_ring_sample, 1); /* two are pending */
 	expect_balance(2);
 	fake_kernel.ring_room = 0;
@@ -529,8 +529,8 @@ static void lost_requests_are_counted(void **state _unused_)
 static void a_request_without_end_is_counted(void **state _unused_)
 {
 	use_requests(1u << WIRE_REQUEST_READ);
-	begin_request(&a_read);
-	begin_request(&a_read);
+	start_request(&a_read);
+	start_request(&a_read);
 	assert_int_equal(get_counters()->unfinished, 1);
 	expect_balance(1);
 	end_request(10, 0, 5);
@@ -539,7 +539,7 @@ static void a_request_without_end_is_counted(void **state _unused_)
 
 static void requests_of_other_kinds_do_not_match(void **state _unused_)
 {
-	struct begin record = a_read;
+	struct start record = a_read;
 
 	use_requests(1u << WIRE_REQUEST_WRITE);
 	on_tracepoint(&record);
@@ -554,16 +554,16 @@ static void requests_of_other_kinds_do_not_match(void **state _unused_)
 /* At its start the command looks like an operation on zones. */
 static void a_command_of_the_driver_is_recognized_at_its_end(void **state _unused_)
 {
-	struct begin record = {0, 8 << 20 | 1, 0, 0, "N"};
+	struct start record = {0, 8 << 20 | 1, 0, 0, "N"};
 
 	use_requests(1u << WIRE_REQUEST_ZONE | 1u << WIRE_REQUEST_OTHER);
-	begin_request(&record);
+	start_request(&record);
 	end_request(99, FIRST_PASSTHROUGH, 5);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
-	begin_request(&record);
+	start_request(&record);
 	end_request(99, LAST_PASSTHROUGH, 5);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
-	begin_request(&record);
+	start_request(&record);
 	end_request(SECTOR_UNKNOWN, LAST_PASSTHROUGH + 1, 5);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_ZONE);
 	expect_balance(0);

@@ -23,7 +23,7 @@
 #define STACK         (MEMORY + 0x4000)
 #define CODE          (MEMORY + 0x10000)
 #define CODE_BYTES    0x10000
-#define BLOB          (CODE + 16) /* its block begins before it */
+#define BLOB          (CODE + 16) /* its block starts before it */
 #define INTERPRETER   (CODE + 0x8000)
 #define SEGMENT_SHIFT 7
 #define RETURN        (MEMORY + 0x5000)
@@ -125,7 +125,7 @@ static int tear_down(void **state _unused_)
 
 static void the_code_of_a_process_is_looked_for_once(void **state _unused_)
 {
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	assert_int_equal(hotspot->walk.code.heap_starts[0], CODE);
 	assert_int_equal(hotspot->walk.bytecode_register, 0x1234);
 	assert_int_equal(hotspot->walk.interpreter_end, INTERPRETER + 0x1000);
@@ -133,7 +133,7 @@ static void the_code_of_a_process_is_looked_for_once(void **state _unused_)
 	put_number(&process, QUEUE + layout->queue_bytes, 0x800, 4);
 	scratch->registers.r13 = 0x5678;
 	memset(&hotspot->walk.code, 0, sizeof(hotspot->walk.code));
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	assert_int_equal(hotspot->walk.code.heap_starts[0], CODE);
 	assert_int_equal(hotspot->walk.bytecode_register, 0x5678);
 	assert_int_equal(hotspot->walk.interpreter_end, INTERPRETER + 0x800);
@@ -144,10 +144,10 @@ static void other_processes_have_their_code_elsewhere(void **state _unused_)
 {
 	__u64 *const others[] = {&scratch->sample.generation, &scratch->hotspot_bias};
 
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	put_word(&process, HEAP + layout->heap_start, CODE + 0x100);
 	scratch->sample.pid = 51;
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	assert_int_equal(hotspot->walk.code.heap_starts[0], CODE + 0x100);
 	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
 		/* At another bias nothing is readable. */
@@ -155,7 +155,7 @@ static void other_processes_have_their_code_elsewhere(void **state _unused_)
 		scratch->sample.generation = 3;
 		scratch->hotspot_bias = MEMORY;
 		++*others[i];
-		assert_int_equal(begin_hotspot_walk() ? 1 : 0, i);
+		assert_int_equal(start_hotspot_walk() ? 1 : 0, i);
 		if (!i)
 			assert_int_equal(hotspot->walk.code.heap_starts[0], CODE + 0x100);
 	}
@@ -164,13 +164,13 @@ static void other_processes_have_their_code_elsewhere(void **state _unused_)
 static void without_layout_or_code_there_is_no_walk(void **state _unused_)
 {
 	scratch->hotspot_layout = 3;
-	assert_int_equal(begin_hotspot_walk(), -1);
+	assert_int_equal(start_hotspot_walk(), -1);
 	scratch->hotspot_layout = 2;
 	scratch->hotspot_bias = 0x10;
-	assert_int_equal(begin_hotspot_walk(), -1);
+	assert_int_equal(start_hotspot_walk(), -1);
 	/* It was not remembered. */
 	scratch->hotspot_bias = MEMORY;
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 }
 
 /* At a level that something returns to. */
@@ -186,10 +186,10 @@ static void a_stub_is_walked_through(void **state _unused_)
 
 	put_word(&process, STACK + 16, RETURN);
 	for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
-		scratch->hotspot_state = HOTSPOT_NOT_BEGUN;
+		scratch->hotspot_state = HOTSPOT_NOT_STARTED;
 		go_to(BLOB + 0x200, ends[i]);
 		assert_int_equal(step_hotspot(0), 0);
-		assert_int_equal(scratch->hotspot_state, HOTSPOT_BEGUN);
+		assert_int_equal(scratch->hotspot_state, HOTSPOT_STARTED);
 		assert_int_equal(scratch->walk.registers.pc, RETURN);
 		assert_int_equal(scratch->walk.registers.sp, STACK + 24);
 		assert_int_equal(hotspot->walk.num_frames, 1);
@@ -211,7 +211,7 @@ static void other_ends_of_a_walk_stay(void **state _unused_)
 		go_to(BLOB + 0x200, ends[i]);
 		assert_int_equal(step_hotspot(0), 1);
 		assert_int_equal(scratch->walk.end, ends[i]);
-		assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_BEGUN);
+		assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_STARTED);
 	}
 	go_to(BLOB + 0x200, WALK_AT_HOTSPOT_CODE);
 	assert_int_equal(step_hotspot(-1), 1);
@@ -223,7 +223,7 @@ static void other_ends_of_a_walk_stay(void **state _unused_)
 /* The last address of a heap is that of a call that never returns. */
 static void an_unknown_mapping_may_be_a_heap(void **state _unused_)
 {
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	go_to(CODE, WALK_NO_MAPPING);
 	assert_false(is_at_hotspot_code(hotspot, &scratch->walk));
 	scratch->walk.is_exact = 1;
@@ -270,7 +270,7 @@ static void compiled_code_leads_to_its_method(void **state _unused_)
 {
 	const struct wire_hotspot_method *sent;
 
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	set_frame(0, BLOB, 0);
 	assert_int_equal(send_hotspot_method(0), CODE_SENT);
 	sent = fake_record_last(WIRE_RUNTIME_CODE);
@@ -299,7 +299,7 @@ static void compiled_code_leads_to_its_method(void **state _unused_)
 
 static void user_space_knows_the_interpreter_and_the_call_stub(void **state _unused_)
 {
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	set_frame(0, 0, WIRE_HOTSPOT_CALL_STUB);
 	set_frame(1, BLOB, WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB);
 	assert_int_equal(send_hotspot_method(0), CODE_SENT);
@@ -310,7 +310,7 @@ static void user_space_knows_the_interpreter_and_the_call_stub(void **state _unu
 
 static void unreadable_methods_are_asked_for_again(void **state _unused_)
 {
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	set_frame(0, 0x10, 0);
 	assert_int_equal(send_hotspot_method(0), CODE_UNREAD);
 	set_frame(0, 0x10, WIRE_HOTSPOT_INTERPRETED);
@@ -329,7 +329,7 @@ static void each_method_of_a_stack_is_sent(void **state _unused_)
 {
 	const struct wire_runtime_stack *sent;
 
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	hotspot->walk.num_frames = 2 * STEPS_AT_ONCE + 1;
 	for (uint32_t i = 0; i < hotspot->walk.num_frames; i++)
 		set_frame(i, METHOD, WIRE_HOTSPOT_INTERPRETED);
@@ -343,7 +343,7 @@ static void each_method_of_a_stack_is_sent(void **state _unused_)
 
 static void the_end_of_a_stack_is_said(void **state _unused_)
 {
-	assert_int_equal(begin_hotspot_walk(), 0);
+	assert_int_equal(start_hotspot_walk(), 0);
 	scratch->walk.end = WALK_COMPLETE;
 	take_hotspot_stack();
 	assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);

@@ -36,7 +36,7 @@ static int set_up(void **state _unused_)
 	scratch = get_scratch();
 	stack = get_per_cpu(&runtime_stacks);
 	stack->runtime = NUM_WIRE_RUNTIMES;
-	begin_runtime_walk(scratch);
+	start_runtime_walk(scratch);
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static void hotspot_has_frames_once_the_walk_has_met_its_code(void **state _unus
 	assert_int_equal(stack->runtime, NUM_WIRE_RUNTIMES);
 	scratch->hotspot_state = HOTSPOT_NOT_FOUND;
 	assert_int_equal(take_runtime_stack(scratch), 0);
-	scratch->hotspot_state = HOTSPOT_BEGUN;
+	scratch->hotspot_state = HOTSPOT_STARTED;
 	assert_int_not_equal(take_runtime_stack(scratch), 0);
 	assert_int_equal(stack->runtime, WIRE_RUNTIME_HOTSPOT);
 }
@@ -73,7 +73,7 @@ static void hotspot_has_frames_once_the_walk_has_met_its_code(void **state _unus
 /* As in a program of Python that starts a virtual machine of Java. */
 static void another_runtime_of_the_process_precedes_hotspot(void **state _unused_)
 {
-	scratch->hotspot_state = HOTSPOT_BEGUN;
+	scratch->hotspot_state = HOTSPOT_STARTED;
 	scratch->runtime.layout = WIRE_RUNTIME_PYTHON + 1;
 	scratch->runtime.runtime = WIRE_RUNTIME_PYTHON;
 	assert_int_not_equal(take_runtime_stack(scratch), 0);

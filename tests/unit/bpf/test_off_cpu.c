@@ -7,7 +7,7 @@
 #undef const
 /* clang-format on */
 
-#define BEGIN    1000
+#define START    1000
 #define PERIOD   1000
 #define SLEEPING 1 /* TASK_INTERRUPTIBLE */
 #define FRAME    0xffffffff81000000
@@ -38,12 +38,12 @@ static int set_up(void **state _unused_)
 	task = (struct task_struct){.pid = 7, .tgid = 7, .start_time = 1};
 	other = (struct task_struct){.pid = 8, .tgid = 8, .start_time = 1};
 	is_recording = true;
-	begin_ns = BEGIN;
+	start_ns = START;
 	period_ns = PERIOD;
 	min_block_ns = 0;
 	only_futexes = notes_in_tasks = false;
 	is_filtered = is_of_cgroup = false;
-	has_command_begun = false;
+	has_command_started = false;
 	take_kernel_stacks = true;
 	take_user_stacks = false;
 	fake_kernel.kernel_stack[0] = FRAME;
@@ -483,16 +483,16 @@ static void a_command_is_recorded_from_its_exec_on(void **state _unused_)
 	is_filtered = true;
 	fake_kernel.now_ns = 2000;
 	on_command(NULL, &task);
-	assert_int_equal(begin_ns, BEGIN); /* not the target */
+	assert_int_equal(start_ns, START); /* not the target */
 	is_filtered = false;
 	assert_int_equal(fake_map_update(fake_map_find(&target_tids), &(uint64_t){7},
 					 &(uint32_t){WIRE_TARGET}),
 			 0);
 	on_command(NULL, &task);
-	assert_int_equal(begin_ns, 2000);
+	assert_int_equal(start_ns, 2000);
 	fake_kernel.now_ns = 2500;
 	on_command(NULL, &task); /* a later exec */
-	assert_int_equal(begin_ns, 2000);
+	assert_int_equal(start_ns, 2000);
 	leave(&task, 2600, SLEEPING);
 	assert_int_equal(counter->cpu_ns, 600);
 }

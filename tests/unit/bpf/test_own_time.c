@@ -69,7 +69,7 @@ static void a_random_run_is_timed(void **state _unused_)
 		run(10);
 		assert_int_equal(get_own()->num_timed, 1);
 		assert_int_equal(get_own()->timed_ns, 10);
-		assert_int_equal(get_own()->begun_ns, 0);
+		assert_int_equal(get_own()->started_ns, 0);
 		/* Then they count anew. */
 		run(10);
 		assert_int_equal(get_own()->num_timed, random % 8 ? 1 : 2);
@@ -91,7 +91,7 @@ static void a_run_that_was_interrupted_is_not_timed(void **state _unused_)
 	run(1000001);
 	assert_int_equal(get_own()->num_timed, 0);
 	assert_int_equal(get_own()->timed_ns, 0);
-	assert_int_equal(get_own()->begun_ns, 0);
+	assert_int_equal(get_own()->started_ns, 0);
 	run(1000000);
 	assert_int_equal(get_own()->num_timed, 1);
 	assert_int_equal(get_own()->timed_ns, 1000000);

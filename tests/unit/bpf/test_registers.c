@@ -120,7 +120,7 @@ static void only_blocked_threads_of_programs_wait_for_a_futex(void **state _unus
 	assert_false(waits_for_futex(&task, WIRE_SAMPLE_BLOCKED));
 }
 
-static void a_walk_begins_with_each_register(void **state _unused_)
+static void a_walk_starts_with_each_register(void **state _unused_)
 {
 	struct wire_registers ret;
 	uint64_t *words = (uint64_t *)&registers;
@@ -147,7 +147,7 @@ int main(void)
 		TEST(other_calls_have_no_futex),
 		TEST(a_call_is_its_number_plus_one),
 		TEST(only_blocked_threads_of_programs_wait_for_a_futex),
-		TEST(a_walk_begins_with_each_register),
+		TEST(a_walk_starts_with_each_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

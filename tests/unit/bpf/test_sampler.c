@@ -416,7 +416,7 @@ static void published_processes_follow_fork_exec_and_exit(void **state _unused_)
 	assert_true(is_published(6));
 }
 
-static void expect_area(uint64_t count, enum wire_stack_kind kind, uint64_t begin, uint64_t end)
+static void expect_area(uint64_t count, enum wire_stack_kind kind, uint64_t start, uint64_t end)
 {
 	const struct wire_stack_area *sent;
 
@@ -424,7 +424,7 @@ static void expect_area(uint64_t count, enum wire_stack_kind kind, uint64_t begi
 	assert_int_equal(fake_record_count(WIRE_STACK_AREA), count);
 	sent = fake_record_last(WIRE_STACK_AREA);
 	assert_int_equal(sent->kind, kind);
-	assert_int_equal(sent->begin, begin);
+	assert_int_equal(sent->start, start);
 	assert_int_equal(sent->end, end);
 }
 
@@ -639,14 +639,14 @@ static void a_process_that_is_not_published_runs_no_interpreter(void **state _un
 	struct scratch *scratch = get_scratch();
 
 	scratch->runtime.layout = scratch->hotspot_layout = 1;
-	scratch->hotspot_state = HOTSPOT_BEGUN;
+	scratch->hotspot_state = HOTSPOT_STARTED;
 	task.mm = &memory;
 	walks_by_table = true;
 	on_tick(&tick);
 	walks_by_table = false;
 	assert_int_equal(scratch->runtime.layout, 0);
 	assert_int_equal(scratch->hotspot_layout, 0);
-	assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_BEGUN);
+	assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_STARTED);
 }
 
 static void a_tick_updates_the_running_thread(void **state _unused_)

@@ -140,8 +140,8 @@ static void a_full_batch_is_sent(void **state _unused_)
 	assert_int_equal(get_counters()->lost_ring_switches, 0);
 }
 
-/* The batch begins with its name: the reader has nothing of the batches before. */
-static void a_batch_begins_with_the_running_thread(void **state _unused_)
+/* The batch starts with its name: the reader has nothing of the batches before. */
+static void a_batch_starts_with_the_running_thread(void **state _unused_)
 {
 	struct wire_schedule_cpu *cpu = get_per_cpu(&cpus);
 
@@ -357,7 +357,7 @@ static void an_interrupt_is_reported_when_it_ends(void **state _unused_)
 	serve_irq(9);
 	assert_int_equal(batch->num_slots, 1);
 	assert_int_equal(batch->slots[0].number, 9);
-	assert_int_equal(batch->slots[0].begin_ns, FIRST_NS + 50);
+	assert_int_equal(batch->slots[0].start_ns, FIRST_NS + 50);
 	assert_int_equal(batch->slots[0].end_ns, FIRST_NS + 55);
 	assert_string_equal(batch->slots[0].name, "device");
 	for (uint32_t i = 1; i < WIRE_KWORK_SLOTS; i++) {
@@ -444,9 +444,9 @@ static void each_worker_has_its_item(void **state _unused_)
 	assert_int_equal(counter->taken, 2);
 	assert_int_equal(batch->slots[0].number, 20);
 	assert_int_equal(batch->slots[0].function, 0x100);
-	assert_int_equal(batch->slots[0].begin_ns, FIRST_NS + 50);
+	assert_int_equal(batch->slots[0].start_ns, FIRST_NS + 50);
 	assert_int_equal(batch->slots[1].function, 0x200);
-	assert_int_equal(batch->slots[1].begin_ns, FIRST_NS + 57);
+	assert_int_equal(batch->slots[1].start_ns, FIRST_NS + 57);
 	end_work(21);
 	assert_int_equal(counter->unseen_begin, 2);
 	work_on(22, &items[1]);
@@ -461,7 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_switch_has_the_next_thread_and_the_state_of_the_last),
 		TEST(a_full_batch_is_sent),
-		TEST(a_batch_begins_with_the_running_thread),
+		TEST(a_batch_starts_with_the_running_thread),
 		TEST(a_run_has_room_for_all_that_it_emits),
 		TEST(an_unseen_switch_from_idle_is_reported),
 		TEST(a_full_ring_counts_the_events_of_a_batch),

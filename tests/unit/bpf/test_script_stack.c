@@ -30,7 +30,7 @@
 #define STATEMENT      (MEMORY + 0x8400)
 #define FILE_NAME      (MEMORY + 0x8600)
 
-#define NATIVE_BEGIN 0x7ffd00010000ull
+#define NATIVE_START 0x7ffd00010000ull
 
 struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
@@ -140,10 +140,10 @@ static void make_ruby(void)
 	put_word(&process, CONTEXT + RUBY_CONTEXT_STACK_WORDS, (0x100 + 56) / 8);
 	put_word(&process, CONTEXT + RUBY_CONTEXT_FRAME, frame);
 	put_word(&process, CONTEXT + 40, THREAD);
-	put_word(&process, CONTEXT + 48 + RUBY_NATIVE_BEGIN, NATIVE_BEGIN);
+	put_word(&process, CONTEXT + 48 + RUBY_NATIVE_START, NATIVE_START);
 	put_word(&process, CONTEXT + 48 + RUBY_NATIVE_BYTES, 0x8000);
 	put_word(&process, THREAD + 16, CONTEXT);
-	put_word(&process, frame + RUBY_FRAME_INSTRUCTION, NATIVE_BEGIN); /* of none of its lines */
+	put_word(&process, frame + RUBY_FRAME_INSTRUCTION, NATIVE_START); /* of none of its lines */
 	put_word(&process, frame + RUBY_FRAME_CODE, CODE);
 	put_word(&process, frame + RUBY_FRAME_ENVIRONMENT, ENVIRONMENT + 16);
 	put_word(&process, ENVIRONMENT + 16, 0x11110003);
@@ -158,7 +158,7 @@ static void make_ruby(void)
 	put_word(&process, LABEL + RUBY_STRING_LENGTH, 3);
 	put(&process, LABEL + 24, "sit", 3);
 	scratch->registers =
-		(struct user_registers){.sp = NATIVE_BEGIN - 0x100, .r15 = frame, .r14 = CODES + 8};
+		(struct user_registers){.sp = NATIVE_START - 0x100, .r15 = frame, .r14 = CODES + 8};
 }
 
 /* A program of Perl at line 30, in no subroutine. */
@@ -270,7 +270,7 @@ static void a_method_of_ruby_has_the_line_of_its_registers(void **state _unused_
 	assert_int_equal(function->code, CODE);
 	assert_memory_equal(function->name_text, "sit", 4);
 	/* Another thread's native stack. */
-	scratch->registers.sp = NATIVE_BEGIN + 8;
+	scratch->registers.sp = NATIVE_START + 8;
 	assert_int_equal(take()->end, WIRE_RUNTIME_NO_THREAD);
 	assert_int_equal(stack->num_frames, 0);
 }

@@ -7,7 +7,7 @@
 #undef const
 /* clang-format on */
 
-#define BEGIN    1000
+#define START    1000
 #define END      9000
 #define PERIOD   1000
 #define SLEEPING 1 /* TASK_INTERRUPTIBLE */
@@ -22,7 +22,7 @@ static int set_up(void **state _unused_)
 	FAKE_HASH(target_tids, 2);
 	FAKE_ARRAY(sleepers, 1);
 	task = (struct task_struct){.pid = 7, .tgid = 6, .start_time = 1, .comm = "sleeper"};
-	begin_ns = BEGIN;
+	start_ns = START;
 	end_ns = END;
 	end_boot_ns = END + 50;
 	period_ns = PERIOD;
@@ -87,7 +87,7 @@ static void a_thread_asleep_throughout_has_one_wait(void **state _unused_)
 	task.__state = SLEEPING;
 	visit(note_sleeper, &task);
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, END - BEGIN, 0, 0);
+	expect_times(END - START, END - START, 0, 0);
 	visit(send_sleeper, &task);
 	assert_int_equal(counter->fired, 1);
 	assert_int_equal(counter->unfinished, 1);
@@ -96,8 +96,8 @@ static void a_thread_asleep_throughout_has_one_wait(void **state _unused_)
 	sample = fake_record_last(WIRE_SAMPLE);
 	assert_int_equal(sample->tid, 7);
 	assert_int_equal(sample->pid, 6);
-	assert_int_equal(sample->num_periods, (END - BEGIN) / PERIOD);
-	assert_int_equal(sample->wait_ns, END - BEGIN);
+	assert_int_equal(sample->num_periods, (END - START) / PERIOD);
+	assert_int_equal(sample->wait_ns, END - START);
 	assert_int_equal(sample->time_ns, END + 50);
 	assert_true(sample->flags & WIRE_SAMPLE_THROUGHOUT);
 	assert_true(sample->flags & WIRE_SAMPLE_BLOCKED);
@@ -158,7 +158,7 @@ static void earlier_cpu_time_does_not_shorten_a_wait(void **state _unused_)
 	departure->wakeup = 77;
 	task.se.sum_exec_runtime = 3500;
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, 3000, 1000, 0);
+	expect_times(END - START, 3000, 1000, 0);
 	visit(send_sleeper, &task);
 	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->wakeup, 77);
@@ -170,7 +170,7 @@ static void a_running_thread_has_its_cpu_time(void **state _unused_)
 
 	departure->resumed_ns = 7000;
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, 0, 0, 2000);
+	expect_times(END - START, 0, 0, 2000);
 	visit(send_sleeper, &task);
 	assert_int_equal(get_counters()->fired, 0);
 }
@@ -179,11 +179,11 @@ static void a_thread_running_throughout_has_all_cpu_time(void **state _unused_)
 {
 	task.on_cpu = 1;
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, 0, 0, END - BEGIN);
+	expect_times(END - START, 0, 0, END - START);
 	/* A thread without note that is not running. */
 	task.on_cpu = 0;
 	visit(count_thread, &task);
-	expect_times(2 * (END - BEGIN), 0, 0, END - BEGIN);
+	expect_times(2 * (END - START), 0, 0, END - START);
 }
 
 static void ended_and_younger_threads_count_nothing(void **state _unused_)
@@ -244,7 +244,7 @@ static void a_full_map_counts_sleepers_without_note(void **state _unused_)
 	assert_int_equal(get_counters()->unnoted, 1);
 	/* The thread is not counted as running. */
 	visit(count_thread, &other);
-	expect_times(END - BEGIN, 0, 0, 0);
+	expect_times(END - START, 0, 0, 0);
 }
 
 /* The kernel runs the program again with the next read. */
@@ -368,10 +368,10 @@ static void threads_outside_the_cgroup_are_skipped(void **state _unused_)
 	expect_times(0, 0, 0, 0);
 	cgroup_id = 5;
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, 0, 0, 0);
+	expect_times(END - START, 0, 0, 0);
 	cgroup_id = 6;
 	visit(count_thread, &task);
-	expect_times(2 * (END - BEGIN), 0, 0, 0);
+	expect_times(2 * (END - START), 0, 0, 0);
 }
 
 /* So deep are no cgroups. */
@@ -394,7 +394,7 @@ static void ancestors_of_a_cgroup_are_bounded(void **state _unused_)
 	expect_times(0, 0, 0, 0);
 	cgroup_id--;
 	visit(count_thread, &task);
-	expect_times(END - BEGIN, 0, 0, 0);
+	expect_times(END - START, 0, 0, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

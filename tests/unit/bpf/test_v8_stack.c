@@ -125,12 +125,12 @@ static void without_frame_setup_registers_hold_no_function(void **state _unused_
 static void a_walk_needs_a_layout(void **state _unused_)
 {
 	scratch->runtime.layout = 0;
-	assert_int_equal(begin_v8_walk(), -1);
+	assert_int_equal(start_v8_walk(), -1);
 	scratch->runtime.layout = 2;
-	assert_int_equal(begin_v8_walk(), -1);
+	assert_int_equal(start_v8_walk(), -1);
 	scratch->runtime.layout = 1;
 	v8->walk.num_frames = 5;
-	assert_int_equal(begin_v8_walk(), 0);
+	assert_int_equal(start_v8_walk(), 0);
 	assert_int_equal(v8->walk.num_frames, 0);
 }
 
@@ -369,7 +369,7 @@ static void the_innermost_frame_may_be_gone(void **state _unused_)
 	scratch->stack.pcs[0] = PC;
 	assert_int_equal(find_v8_frame(0), 1);
 	expect_words(FRAMES + 2 * FRAME_BYTES + 1, SCOPE + 1);
-	/* It begins: what it will push is at the prologue. */
+	/* It starts: what it will push is at the prologue. */
 	scratch->walk.prologue = PC;
 	assert_int_equal(find_v8_frame(0), 0);
 	/* Neither. */
@@ -380,7 +380,7 @@ static void the_innermost_frame_may_be_gone(void **state _unused_)
 static void levels_end_with_the_stack(void **state _unused_)
 {
 	make_program(0, 20);
-	begin_v8_walk();
+	start_v8_walk();
 	assert_int_equal(look_for_some_v8_frames(8), 0);
 	assert_int_equal(v8->walk.num_frames, STEPS_AT_ONCE);
 	assert_int_equal(look_for_some_v8_frames(16), 1);
@@ -404,7 +404,7 @@ static void unknown_code_is_walked_by_frame_pointers(void **state _unused_)
 	}
 	scratch->walk.registers =
 		(struct wire_registers){.pc = PC, .sp = FRAMES, .fp = scratch->frame_pointers[0]};
-	walk_begin(&scratch->walk, &scratch->walk.registers);
+	walk_start(&scratch->walk, &scratch->walk.registers);
 	assert_int_equal(walk_some_steps(0), 1);
 	assert_int_equal(scratch->walk.end, WALK_NO_MAPPING);
 	assert_true(take_v8_stack() != 0);

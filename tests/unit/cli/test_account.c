@@ -343,11 +343,11 @@ static uint32_t add_stack(uint32_t parent, uint32_t location)
 static void user_stacks_are_complete_by_their_outermost_function(_unused_ void **state)
 {
 	struct account account = {0};
-	uint32_t begin = add_stack(STACK_EMPTY, outermost = add_location(0x100));
+	uint32_t start = add_stack(STACK_EMPTY, outermost = add_location(0x100));
 	uint32_t middle = add_stack(STACK_EMPTY, add_location(0x200));
 
-	user_stacks[0] = (struct user_stack_count){.stack = begin, .num_samples = 1};
-	user_stacks[1] = (struct user_stack_count){.stack = add_stack(begin, add_location(0x300)),
+	user_stacks[0] = (struct user_stack_count){.stack = start, .num_samples = 1};
+	user_stacks[1] = (struct user_stack_count){.stack = add_stack(start, add_location(0x300)),
 						   .num_samples = 20};
 	user_stacks[2] = (struct user_stack_count){
 		.stack = middle, .num_samples = 7300, .num_at_limit = 300};
@@ -495,7 +495,7 @@ static void short_memory_keeps_no_part_of_an_account(_unused_ void **state)
 		struct text json = {0};
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = account_keep(&account, kept);
 		account_print_json(&account, &json);
 		err = err ? err : json.failed ? -ENOMEM : 0;

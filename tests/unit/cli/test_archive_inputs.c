@@ -26,7 +26,7 @@ static int set_up(void **state)
 static int list(const struct archive_inputs *inputs, char *const *operands, size_t num_operands,
 		struct input_paths *ret)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status = archive_inputs_list(inputs, operands, num_operands, "report", ret);
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -35,7 +35,7 @@ static int list(const struct archive_inputs *inputs, char *const *operands, size
 
 static int list_range(const char *dir, const char *range, struct input_paths *ret)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status = archive_inputs_list_range(dir, "--before", range, ret);
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -165,7 +165,7 @@ static void who_opens_an_archive_gets_it_with_its_captures(void **state)
 	archive_free(archive);
 	archive = NULL;
 	inputs.dir = "/nowhere/at/all";
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	status = archive_inputs_open(&inputs, &archive, &captures);
 	caught_output_end(&caught, message, sizeof(message));
 	assert_int_equal(status, EXIT_FAILED);

@@ -239,7 +239,7 @@ static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
 	for (int64_t num_before = 0; has_failed; num_before++) {
 		struct capture_options options;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		has_failed = failing_memory_end_with(parse(&options, arguments));
 		if (!has_failed) {
 			assert_string_equal(options.dir, "y");

@@ -263,7 +263,7 @@ static void a_capture_that_is_whole_makes_others_expire(void **state _unused_)
 
 static void catch_message(char *ret, size_t size)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 
 	log_set_level(LOG_LEVEL_NORMAL);
 	(void)leave_out(&capture);

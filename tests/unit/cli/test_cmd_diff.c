@@ -292,7 +292,7 @@ static void each_file_is_a_run(void **state _unused_)
 	read_status = 0;
 	/* Without memory for a run. */
 	session.runs[1].length = session.runs[1].capacity;
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	assert_int_equal(read_runs(&session, 1), EXIT_FAILED);
 	assert_true(failing_memory_end());
 	session.runs[1].length = 0;
@@ -318,7 +318,7 @@ static void times_are_kept_for_the_table(void **state _unused_)
 	for (int64_t num_before = 0; has_failed; num_before++) {
 		struct profile *profile;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		profile = make_profile(&session);
 		has_failed = failing_memory_end_with(profile ? 0 : -ENOMEM);
 		profile_free(profile);

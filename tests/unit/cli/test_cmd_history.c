@@ -57,8 +57,8 @@ static int run(const char *first, const char *second, const char *third)
 	memcpy(argv, given, sizeof(argv));
 	while (argv[argc])
 		argc++;
-	out = caught_output_begin(STDOUT_FILENO);
-	error = caught_output_begin(STDERR_FILENO);
+	out = caught_output_start(STDOUT_FILENO);
+	error = caught_output_start(STDERR_FILENO);
 	status = command_history.run(argc, argv);
 	caught_output_end(&error, message, sizeof(message));
 	caught_output_end(&out, printed, sizeof(printed));

@@ -420,7 +420,7 @@ static void the_status_is_the_commands_unless_the_time_was_over(void **state _un
 
 static void a_command_that_stays_is_told_of(void **state _unused_)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status;
 
 	session.workload.pid = 99;
@@ -464,7 +464,7 @@ static int choose(const char *path, const char *format)
 
 	assert_non_null(request);
 	*request = (struct output_request){.path = path, .format = format};
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	status = choose_formats(&session);
 	caught_output_end(&caught, message, sizeof(message));
 	free(session.outputs.items);

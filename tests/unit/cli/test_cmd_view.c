@@ -55,8 +55,8 @@ static int run(const char *first, const char *second)
 {
 	char *argv[] = {(char *)(uintptr_t) "stackwide view", (char *)(uintptr_t)first,
 			(char *)(uintptr_t)second, NULL};
-	struct caught_output out = caught_output_begin(STDOUT_FILENO);
-	struct caught_output error = caught_output_begin(STDERR_FILENO);
+	struct caught_output out = caught_output_start(STDOUT_FILENO);
+	struct caught_output error = caught_output_start(STDERR_FILENO);
 	int status = command_view.run(1 + !!first + !!second, argv);
 
 	caught_output_end(&error, message, sizeof(message));

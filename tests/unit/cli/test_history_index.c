@@ -170,7 +170,7 @@ static void short_memory_leaves_rows_out(void **state _unused_)
 		unsigned int num_kept;
 
 		num_written = 0;
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		add_rows(3);
 		has_failed = failing_memory_end();
 		num_kept = (unsigned int)history.added.length;

@@ -212,14 +212,14 @@ static void bytes_behind_compressed_data_are_told(void **state _unused_)
 	char message[1024];
 
 	log_set_level(LOG_LEVEL_NORMAL);
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	assert_int_equal(input_file_open(write_file("a", compressed, size + 9), &file, NULL), 0);
 	assert_holds(file, "a;b 1\n");
 	input_file_free(file);
 	caught_output_end(&caught, message, sizeof(message));
 	assert_string_equal(message, ""); /* zeros are padding */
 	compressed[size] = 'x';
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	assert_int_equal(input_file_open(write_file("a", compressed, size + 9), &file, NULL), 0);
 	assert_holds(file, "a;b 1\n");
 	input_file_free(file);

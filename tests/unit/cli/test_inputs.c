@@ -53,7 +53,7 @@ static char *make_file(const char *name, const char *text)
 static int read_file(const char *path, const struct input_options *options,
 		     struct import_counts *counts)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status = inputs_read_file(path, options, profile, NULL, counts);
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -62,7 +62,7 @@ static int read_file(const char *path, const struct input_options *options,
 
 static int read_all(char *const *paths, size_t num_paths, const struct input_options *options)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status = inputs_read(paths, num_paths, options, profile, NULL);
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -230,7 +230,7 @@ static void a_directory_is_no_input_of_a_format_of_files(void **state _unused_)
 static void directories_with_symbols_are_bounded(void **state _unused_)
 {
 	struct input_options options = {0};
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int first_err = 0;
 	int err;
 
@@ -243,7 +243,7 @@ static void directories_with_symbols_are_bounded(void **state _unused_)
 	assert_int_equal(options.num_symbols, 16);
 	assert_has("--symbols can be given 16 times");
 	options.num_symbols = 0;
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	err = input_options_handle(&options, OPTION_SYMBOLS, "/dev/null");
 	caught_output_end(&caught, message, sizeof(message));
 	assert_int_equal(err, -EINVAL);
@@ -254,7 +254,7 @@ static void directories_with_symbols_are_bounded(void **state _unused_)
 static void only_a_format_that_is_read_can_be_chosen(void **state _unused_)
 {
 	struct input_options options = {0};
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int unknown = input_options_handle(&options, OPTION_FROM, "foldet");
 	int written = input_options_handle(&options, OPTION_FROM, "text");
 	int known = input_options_handle(&options, OPTION_FROM, "folded");
@@ -271,7 +271,7 @@ static void only_a_format_that_is_read_can_be_chosen(void **state _unused_)
 /* Returns the status; messages as above. */
 static int choose_metric(const struct input_options *options, struct call_tree_opts *tree)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status;
 
 	*tree = (struct call_tree_opts){0};
@@ -334,7 +334,7 @@ static void a_comparison_is_shown_alone(void **state _unused_)
 
 static int fail_with(int err, const char *reason)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status = inputs_fail(profile, err, reason);
 
 	caught_output_end(&caught, message, sizeof(message));

@@ -288,7 +288,7 @@ static void a_file_of_root_is_in_no_budget(void **state _unused_)
 		poll(NULL, 0, 1);
 	assert_false(is_late(namers, namers->watch.worked_ns));
 	namers->watch.worked_cpu_ns = UINT64_MAX;
-	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	namers->watch.start_cpu_ns = child_read_cpu_ns(namers->pid);
 	assert_false(is_late(namers, namers->watch.worked_ns + namers->file_limit_ns));
 	assert_true(is_late(namers, namers->watch.worked_ns + namers->file_limit_ns + 1));
 	assert_false(namers->is_over_budget);
@@ -312,7 +312,7 @@ static void the_time_of_an_owners_file_is_short_and_counts_for_the_owner(void **
 	assert_true(limit_ns < namers->file_limit_ns);
 	namers->watch.worked_cpu_ns = UINT64_MAX;
 	namers->watch.worked_ns = 1000000;
-	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	namers->watch.start_cpu_ns = child_read_cpu_ns(namers->pid);
 	assert_false(is_late(namers, 1000000 + limit_ns));
 	assert_int_equal(namers->cautions[3], READ_ALL);
 	assert_true(is_late(namers, 1000000 + limit_ns + 1));
@@ -323,7 +323,7 @@ static void the_time_of_an_owners_file_is_short_and_counts_for_the_owner(void **
 	/* CPU time is charged once. */
 	owner_budgets_release(&namers->budgets);
 	namers->budgets = (struct owner_budgets){.limit_ns = 60 * limit_ns};
-	namers->watch.charged_cpu_ns = namers->watch.begin_cpu_ns - limit_ns;
+	namers->watch.charged_cpu_ns = namers->watch.start_cpu_ns - limit_ns;
 	namers->watch.worked_ns = 2000000;
 	assert_false(is_late(namers, 2000000));
 	assert_int_equal(namers->budgets.all.spent_ns, limit_ns);
@@ -394,7 +394,7 @@ static void a_namer_that_hangs_in_a_file_is_replaced(void **state _unused_)
 		poll(NULL, 0, 1);
 	assert_true(namers_tend(namers)); /* starts the watch of file 3 */
 	namers->watch.worked_cpu_ns = UINT64_MAX;
-	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	namers->watch.start_cpu_ns = child_read_cpu_ns(namers->pid);
 	fake_now_ns += usual.limit_ns / FILE_SHARE;
 	assert_true(namers_tend(namers));
 	assert_int_equal(namers->num_started, 1);
@@ -438,15 +438,15 @@ static void the_watch_starts_with_each_file(void **state _unused_)
 		poll(NULL, 0, 1);
 	namers->file_limit_ns = 100;
 	assert_false(is_late(namers, 1000000));
-	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	namers->watch.start_cpu_ns = child_read_cpu_ns(namers->pid);
 	namers->watch.worked_cpu_ns = UINT64_MAX;
 	assert_false(is_late(namers, 1000100));
 	assert_true(is_late(namers, 1000101));
 	/* CPU time counts, too. */
 	namers->watch.worked_ns = 1000101;
-	namers->watch.begin_cpu_ns -= 100;
+	namers->watch.start_cpu_ns -= 100;
 	assert_false(is_late(namers, 1000101));
-	namers->watch.begin_cpu_ns--;
+	namers->watch.start_cpu_ns--;
 	assert_true(is_late(namers, 1000101));
 	/* The next file. */
 	namers->state->file = 4;
@@ -467,7 +467,7 @@ static void a_stopped_namer_is_continued(void **state _unused_)
 /* What is printed of these faults, and of how the naming ended. */
 static void assert_report(const struct namers *namers, const char *expected)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	char message[2048];
 
 	log_set_level(LOG_LEVEL_NORMAL);
@@ -513,7 +513,7 @@ static void what_a_file_has_done_is_told(void **state _unused_)
 	namers.faults.items = faults + 1;
 	namers.faults.length = 5;
 	{
-		struct caught_output caught = caught_output_begin(STDERR_FILENO);
+		struct caught_output caught = caught_output_start(STDERR_FILENO);
 		char message[2048];
 
 		namers_report(&namers);

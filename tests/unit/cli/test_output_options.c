@@ -29,7 +29,7 @@ static int tear_down(void **state _unused_)
 
 static int handle(int id, const char *value)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int err = output_options_handle(&options, id, value, "convert");
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -38,7 +38,7 @@ static int handle(int id, const char *value)
 
 static int finish(void)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int err = output_options_finish(&options);
 
 	caught_output_end(&caught, message, sizeof(message));
@@ -116,7 +116,7 @@ static void flags_are_set(void **state _unused_)
 static void scripts_that_are_not_known_are_reported(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	uint32_t script;
 	size_t num_bytes;
 
@@ -131,7 +131,7 @@ static void scripts_that_are_not_known_are_reported(void **state _unused_)
 	assert_int_equal(profile_add_string(profile, "manage.py", &script), 0);
 	builder_add_sample(profile, builder_add_thread(profile, 1, 1, "python3"), "main", 1);
 	profile_set_process_script(profile, 0, script);
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	output_options_warn_of_root(&options, profile);
 	caught_output_end(&caught, message, sizeof(message));
 	assert_string_equal(message, "");

@@ -372,7 +372,7 @@ static void what_a_format_cannot_hold_is_told(void **state _unused_)
 	assert_int_equal(profile_add_metric(profile, "cycles", "count", &metric), 0);
 	assert_int_equal(profile_add_metric(profile, "misses", "count", &metric), 0);
 	log_set_level(LOG_LEVEL_NORMAL);
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	err = outputs_fill(&one, profile, &opts, &error);
 	caught_output_end(&caught, message, sizeof(message));
 	assert_int_equal(err, -ENOSPC);

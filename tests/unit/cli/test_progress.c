@@ -29,7 +29,7 @@ static uint64_t now_of_test(void)
 	return now_ns;
 }
 
-static struct progress begin(bool terminal, enum log_level level)
+static struct progress start(bool terminal, enum log_level level)
 {
 	struct progress progress;
 
@@ -42,7 +42,7 @@ static struct progress begin(bool terminal, enum log_level level)
 
 static void print(struct progress *progress)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 
 	progress_print(progress, "%d of %d", 3, 7);
 	caught_output_end(&caught, printed, sizeof(printed));
@@ -50,7 +50,7 @@ static void print(struct progress *progress)
 
 static void clear(struct progress *progress)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 
 	progress_clear(progress);
 	caught_output_end(&caught, printed, sizeof(printed));
@@ -58,7 +58,7 @@ static void clear(struct progress *progress)
 
 static void a_line_takes_the_place_of_the_last_one(void **state _unused_)
 {
-	struct progress progress = begin(true, LOG_LEVEL_NORMAL);
+	struct progress progress = start(true, LOG_LEVEL_NORMAL);
 
 	clear(&progress);
 	assert_string_equal(printed, ""); /* there is none */
@@ -74,7 +74,7 @@ static void a_line_takes_the_place_of_the_last_one(void **state _unused_)
 
 static void lines_come_four_times_a_second(void **state _unused_)
 {
-	struct progress progress = begin(true, LOG_LEVEL_NORMAL);
+	struct progress progress = start(true, LOG_LEVEL_NORMAL);
 
 	print(&progress);
 	assert_false(progress_is_due(&progress));
@@ -86,7 +86,7 @@ static void lines_come_four_times_a_second(void **state _unused_)
 
 static void without_a_terminal_there_is_none(void **state _unused_)
 {
-	struct progress hidden[] = {begin(false, LOG_LEVEL_NORMAL), begin(true, LOG_LEVEL_QUIET)};
+	struct progress hidden[] = {start(false, LOG_LEVEL_NORMAL), start(true, LOG_LEVEL_QUIET)};
 
 	for (size_t i = 0; i < 2; i++) {
 		assert_false(progress_is_due(&hidden[i]));

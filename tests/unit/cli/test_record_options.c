@@ -493,7 +493,7 @@ static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
 		int err;
 
 		record_options_release(&options);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = PARSE("-p", "1,2", "-o", "a.folded", "-o", "b.pb", "--zones", "a,b", "-e",
 			    "cycles", "--filter", "x", "--faults");
 		has_failed = failing_memory_end_with(err);

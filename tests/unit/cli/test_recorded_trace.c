@@ -25,7 +25,7 @@ static char message[4096];
 int read_zones_of_test(const char *path, const struct input_options *given, struct profile *profile,
 		       struct timeline *timeline, struct import_counts *counts)
 {
-	struct zone zone = {.begin_ns = 1, .end_ns = 2};
+	struct zone zone = {.start_ns = 1, .end_ns = 2};
 
 	assert_non_null(profile);
 	assert_null(counts);
@@ -93,7 +93,7 @@ static int set_up(void **state _unused_)
 /* The messages are in `message` then. */
 static int make(struct timeline **ret)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int status;
 
 	*ret = NULL;
@@ -225,7 +225,7 @@ static void clocks_come_in_order_of_time(void **state _unused_)
 	struct clock_snapshot *later;
 	struct timeline *timeline;
 
-	recording.begin_clocks = (struct clock_snapshot){.boottime_ns = 5};
+	recording.start_clocks = (struct clock_snapshot){.boottime_ns = 5};
 	later = array_add(&recording.later_clocks);
 	assert_non_null(later);
 	*later = (struct clock_snapshot){.boottime_ns = 9};

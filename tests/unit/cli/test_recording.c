@@ -96,7 +96,7 @@ static void clocks_are_noted_when_they_jump(void **state _unused_)
 	struct recording recording = {0};
 
 	boottime_ns = monotonic_ns = realtime_ns = 5 * NS_PER_SECOND;
-	recording.begin_clocks = read_clocks();
+	recording.start_clocks = read_clocks();
 	boottime_ns += NS_PER_SECOND;
 	monotonic_ns += NS_PER_SECOND;
 	realtime_ns += NS_PER_SECOND;

@@ -88,7 +88,7 @@ static int walk_stack(const struct import_stack *stack, size_t max_pcs)
 	return ret;
 }
 
-static void a_mapping_ends_where_the_next_one_begins(void **state _unused_)
+static void a_mapping_ends_where_the_next_one_starts(void **state _unused_)
 {
 	static const struct {
 		uint64_t pc;
@@ -181,7 +181,7 @@ static void an_error_of_the_search_is_returned(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_mapping_ends_where_the_next_one_begins),
+		TEST(a_mapping_ends_where_the_next_one_starts),
 		TEST(generated_code_is_walked_by_frame_pointers),
 		TEST(no_more_is_returned_than_there_is_room_for),
 		TEST(a_missing_file_ends_the_walk),

@@ -450,7 +450,7 @@ static void short_memory_is_no_shorter_summary(_unused_ void **state)
 
 		for (int64_t num_before = 0; has_failed; num_before++) {
 			text_release(&scene.text);
-			failing_memory_begin(num_before);
+			failing_memory_start(num_before);
 			has_failed = failing_memory_end_with(appends[i](&summary, &scene.text));
 		}
 		assert_says(&scene, "/dev/null");
@@ -463,7 +463,7 @@ static void short_memory_is_no_shorter_summary(_unused_ void **state)
 static void catch_stderr(int (*print)(const struct summary *summary), const struct summary *summary,
 			 int expected, char *ret, size_t size)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 	int err = print(summary);
 
 	caught_output_end(&caught, ret, size);
@@ -474,7 +474,7 @@ static int print_without_memory(const struct summary *summary)
 {
 	int err;
 
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	err = summary_print_line(summary);
 	(void)failing_memory_end();
 	return err;

@@ -41,7 +41,7 @@ static void call(void (*hint)(const struct record_options *options), size_t num_
 		*(pid_t *)array_add(&options.pids) = FIRST_ID + (pid_t)i;
 	for (size_t i = 0; i < num_tids; i++)
 		*(pid_t *)array_add(&options.tids) = FIRST_ID + (pid_t)i;
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	hint(&options);
 	caught_output_end(&caught, message, sizeof(message));
 	array_release(&options.pids);

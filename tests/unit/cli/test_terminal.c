@@ -88,7 +88,7 @@ static void what_is_written_comes_out(void **state _unused_)
 	char text[] = "some\n";
 	char printed[64];
 	struct error error = {0};
-	struct caught_output caught = caught_output_begin(STDOUT_FILENO);
+	struct caught_output caught = caught_output_start(STDOUT_FILENO);
 	int err = terminal_write(write_some, text, &error);
 	int failure;
 

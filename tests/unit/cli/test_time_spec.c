@@ -35,7 +35,7 @@ static void assert_is_none(const char *text)
 		fail_msg("'%s' is read as %lld", text, (long long)time_s);
 }
 
-static void days_begin_at_local_midnight(void **state _unused_)
+static void days_start_at_local_midnight(void **state _unused_)
 {
 	assert_is("now", NOW);
 	assert_is("today", 1795215600);
@@ -88,20 +88,20 @@ static void seconds_since_1970_are_taken(void **state _unused_)
 
 static void days_are_23_or_25_hours_when_clocks_change(void **state _unused_)
 {
-	int64_t begin, end;
+	int64_t start, end;
 
-	assert_int_equal(time_spec_read("2026-10-25", NOW, &begin), 0);
+	assert_int_equal(time_spec_read("2026-10-25", NOW, &start), 0);
 	assert_int_equal(time_spec_read("2026-10-26", NOW, &end), 0);
-	assert_int_equal(end - begin, 25 * 3600);
-	assert_int_equal(time_spec_read("2026-03-29", NOW, &begin), 0);
+	assert_int_equal(end - start, 25 * 3600);
+	assert_int_equal(time_spec_read("2026-03-29", NOW, &start), 0);
 	assert_int_equal(time_spec_read("2026-03-30", NOW, &end), 0);
-	assert_int_equal(end - begin, 23 * 3600);
+	assert_int_equal(end - start, 23 * 3600);
 	/* Yesterday's 12:00 on the day after a change is not 24 hours ago. */
-	assert_int_equal(time_spec_read("yesterday 12:00", 1774864800 /* 03-30 12:00 */, &begin),
+	assert_int_equal(time_spec_read("yesterday 12:00", 1774864800 /* 03-30 12:00 */, &start),
 			 0);
-	assert_int_equal(begin, 1774864800 - 86400);
-	assert_int_equal(time_spec_read("yesterday 00:00", 1774864800, &begin), 0);
-	assert_int_equal(begin, 1774864800 - 36 * 3600 + 3600);
+	assert_int_equal(start, 1774864800 - 86400);
+	assert_int_equal(time_spec_read("yesterday 00:00", 1774864800, &start), 0);
+	assert_int_equal(start, 1774864800 - 36 * 3600 + 3600);
 }
 
 static void what_is_no_time_is_refused(void **state _unused_)
@@ -162,7 +162,7 @@ static void a_range_has_two_ends(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(days_begin_at_local_midnight),
+		cmocka_unit_test(days_start_at_local_midnight),
 		cmocka_unit_test(times_are_of_today),
 		cmocka_unit_test(a_day_may_have_a_time),
 		cmocka_unit_test(a_zone_may_be_given),

@@ -15,7 +15,7 @@ static char printed[1024];
 
 static void report(const struct command *command, const char *name, const char *word)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 
 	unknown_option_report(name, command->options, word);
 	caught_output_end(&caught, printed, sizeof(printed));

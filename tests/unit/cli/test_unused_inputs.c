@@ -54,7 +54,7 @@ static uint32_t add_input(const char *name, uint32_t metric, uint64_t weight)
 
 static void warn(uint32_t metric, uint32_t baseline)
 {
-	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	struct caught_output caught = caught_output_start(STDERR_FILENO);
 
 	unused_inputs_warn(profile, metric, baseline, "written");
 	caught_output_end(&caught, message, sizeof(message));
@@ -160,7 +160,7 @@ static void outputs_with_one_metric_warn(void **state _unused_)
 			snprintf(paths[k], sizeof(paths[k]), "%s/%s", folder, cases[i].names[k]);
 		assert_int_equal(outputs_init(&outputs, requests, 2, &error), 0);
 		assert_int_equal(outputs_open(&outputs, requests, 0, OUTPUT_MODE, &error), 0);
-		caught = caught_output_begin(STDERR_FILENO);
+		caught = caught_output_start(STDERR_FILENO);
 		assert_int_equal(outputs_write(&outputs, profile, &opts, &error), 0);
 		caught_output_end(&caught, message, sizeof(message));
 		for (const char *found = message; (found = strstr(found, "adds nothing")); found++)

@@ -140,7 +140,7 @@ static bool convert_file(const char *path, int *ret_status)
 	bool is_converted;
 
 	assert_int_equal(output_file_open(output, OUTPUT_MODE, &items[0].file, NULL), 0);
-	caught = caught_output_begin(STDERR_FILENO);
+	caught = caught_output_start(STDERR_FILENO);
 	is_converted = zones_conversion_run(path, &options, &outputs, false, ret_status);
 	caught_output_end(&caught, message, sizeof(message));
 	output_file_free(items[0].file);

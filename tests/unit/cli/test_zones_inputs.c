@@ -298,7 +298,7 @@ static void short_memory_loses_no_descriptor(void **state _unused_)
 	for (int64_t num_before = 0; has_failed; num_before++) {
 		struct zones_inputs inputs = {0};
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		zones_inputs_note(&inputs, paths, 1);
 		has_failed = failing_memory_end();
 		assert_int_equal(inputs.before.length < 3, has_failed);
@@ -312,7 +312,7 @@ static void short_memory_loses_no_descriptor(void **state _unused_)
 		static int64_t num_before;
 		struct zones_inputs inputs = {0};
 
-		failing_memory_begin(num_before++);
+		failing_memory_start(num_before++);
 		zones_inputs_open(&inputs, paths, 1);
 		has_failed = failing_memory_end();
 		assert_int_equal(inputs.is_incomplete, has_failed);

@@ -362,13 +362,13 @@ static void each_kind_has_its_program(void **state _unused_)
 	make_well();
 	expect_loaded(skeleton->progs.on_tracepoint, NULL, NULL);
 	event.kind = EVENT_SYSTEM_CALL;
-	event.begin_config = 9;
+	event.start_config = 9;
 	make_well();
-	expect_loaded(skeleton->progs.on_tracepoint, skeleton->progs.on_begin, NULL);
+	expect_loaded(skeleton->progs.on_tracepoint, skeleton->progs.on_start, NULL);
 	event.kind = EVENT_BLOCK_IO;
 	event.requests.end = "block_rq_complete";
 	make_well();
-	expect_loaded(skeleton->progs.on_request, skeleton->progs.on_begin,
+	expect_loaded(skeleton->progs.on_request, skeleton->progs.on_start,
 		      skeleton->progs.on_request_end);
 	event = (struct event){.name = name, .kind = EVENT_SOFTWARE};
 	make_well();
@@ -386,26 +386,26 @@ static void each_kind_has_its_program(void **state _unused_)
 static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 {
 	uint32_t num_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t num_requests, num_begins;
+	uint32_t num_requests, num_starts;
 
 	make_well();
 	assert_int_equal(entries_of(skeleton->maps.arguments), 1);
 	assert_int_equal(entries_of(skeleton->maps.last_calls), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.returning), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.requests), 1);
-	assert_int_equal(entries_of(skeleton->maps.begins), 1);
+	assert_int_equal(entries_of(skeleton->maps.starts), 1);
 	assert_int_equal(entries_of(skeleton->maps.sent_stacks), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.sent_runtime), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.raw_samples), num_cpus);
 	assert_int_equal(num_slots, 0);
 	event.requests.end = "block_rq_complete";
-	event.begin_config = 9;
+	event.start_config = 9;
 	make_well();
 	num_requests = entries_of(skeleton->maps.requests);
-	num_begins = entries_of(skeleton->maps.begins);
-	assert_true(num_requests > 1000 && num_begins > 1000);
+	num_starts = entries_of(skeleton->maps.starts);
+	assert_true(num_requests > 1000 && num_starts > 1000);
 	be_probe(PROBE_ALLOCATOR);
-	event.begin_config = 0;
+	event.start_config = 0;
 	event.requests.end = NULL;
 	event.is_live = true;
 	make_well();
@@ -468,7 +468,7 @@ static void the_program_knows_what_is_sampled(void **state _unused_)
 						       .takes_runtime_frames = true,
 						       .is_filtered = true};
 	event.kind = EVENT_SYSTEM_CALL;
-	event.begin_config = 9;
+	event.start_config = 9;
 	opts.cgroup_fd = 0;
 	make_well();
 	constants = skeleton->rodata;
@@ -505,11 +505,11 @@ static void the_program_knows_where_requests_are_described(void **state _unused_
 						 .num_sectors_offset = 40};
 	make_well();
 	assert_int_equal(skeleton->rodata->request_kinds, 0x15);
-	assert_int_equal(skeleton->rodata->begin_device_offset, 8);
-	assert_int_equal(skeleton->rodata->begin_sector_offset, 16);
-	assert_int_equal(skeleton->rodata->begin_letters_offset, 24);
-	assert_int_equal(skeleton->rodata->begin_bytes_offset, 32);
-	assert_int_equal(skeleton->rodata->begin_num_sectors_offset, 40);
+	assert_int_equal(skeleton->rodata->start_device_offset, 8);
+	assert_int_equal(skeleton->rodata->start_sector_offset, 16);
+	assert_int_equal(skeleton->rodata->start_letters_offset, 24);
+	assert_int_equal(skeleton->rodata->start_bytes_offset, 32);
+	assert_int_equal(skeleton->rodata->start_num_sectors_offset, 40);
 }
 
 static uint64_t get_period_of(uint64_t count, uint64_t mean)
@@ -576,15 +576,15 @@ static void the_first_cpu_that_is_there_has_the_event(void **state _unused_)
 }
 
 /* What is to end is known when it began. */
-static void the_begin_is_attached_first(void **state _unused_)
+static void the_start_is_attached_first(void **state _unused_)
 {
 	event.kind = EVENT_BLOCK_IO;
-	event.begin_config = 9;
+	event.start_config = 9;
 	event.requests.end = "block_rq_complete";
 	make_well();
 	assert_int_equal(num_opened, 2);
 	assert_int_equal(opened[0].attr.config, 9);
-	assert_ptr_equal(opened[0].program, skeleton->progs.on_begin);
+	assert_ptr_equal(opened[0].program, skeleton->progs.on_start);
 	assert_int_equal(opened[1].attr.config, 301);
 	assert_ptr_equal(opened[1].program, skeleton->progs.on_request);
 	assert_string_equal(raw_name, "block_rq_complete");
@@ -942,8 +942,8 @@ static void a_refused_point_ends_the_probe(void **state _unused_)
 	assert_int_equal(make(), -ENOTSUP);
 	assert_int_equal(num_opened, 1);
 	assert_int_equal(fcntl(opened[0].fd, F_GETFD), -1);
-	/* So is a begin. */
-	event = (struct event){.name = name, .kind = EVENT_SYSTEM_CALL, .begin_config = 9};
+	/* So is a start. */
+	event = (struct event){.name = name, .kind = EVENT_SYSTEM_CALL, .start_config = 9};
 	num_opened = 0;
 	fail_open = 1;
 	assert_int_equal(make(), -ENOTSUP);
@@ -965,9 +965,9 @@ static void the_kernel_checks_the_filter(void **state _unused_)
 	event_format_release(&format);
 	(void)event_filter_get_parts(filter, &num_parts);
 	event.filter = filter;
-	event.begin_config = 9;
+	event.start_config = 9;
 	make_well();
-	expect_loaded(skeleton->progs.on_filtered_tracepoint, skeleton->progs.on_begin, NULL);
+	expect_loaded(skeleton->progs.on_filtered_tracepoint, skeleton->progs.on_start, NULL);
 	assert_true(num_parts > 1);
 	assert_int_equal(num_filter_parts, num_parts);
 	assert_int_equal(entries_of(skeleton->maps.event_filter), num_parts);
@@ -999,7 +999,7 @@ int main(void)
 		TEST(samples_of_a_window_follow_the_frequency),
 		TEST(a_tracepoint_runs_its_program_on_all_cpus),
 		TEST(the_first_cpu_that_is_there_has_the_event),
-		TEST(the_begin_is_attached_first),
+		TEST(the_start_is_attached_first),
 		TEST(ticks_are_attached_by_the_sampler),
 		TEST(each_point_of_a_probe_is_attached),
 		TEST(functions_of_the_kernel_are_named),

@@ -121,7 +121,7 @@ static void a_file_that_lacked_memory_can_be_read_again(void **state)
 		bool is_short;
 
 		assert_int_equal(elf_files_new(geteuid(), &files), 0);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = ask(files, mapped.fd);
 		is_short = failing_memory_end();
 		assert_int_equal(err, is_short ? -ENOMEM : -ENODATA);

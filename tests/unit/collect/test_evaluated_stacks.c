@@ -215,7 +215,7 @@ static void what_evaluates_the_innermost_frame_is_left_out(void **state _unused_
 	scene_free(scene);
 }
 
-static void a_frame_whose_call_has_not_begun_is_left_out(void **state _unused_)
+static void a_frame_whose_call_has_not_started_is_left_out(void **state _unused_)
 {
 	static const uint64_t pcs[] = {INTERPRETER, INNER, EVALUATION, OTHER};
 	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}, {2, 1, 0}, {3, 1, ENTRY}};
@@ -524,7 +524,7 @@ int main(void)
 		cmocka_unit_test(a_frame_that_lacks_memory_is_an_error),
 		cmocka_unit_test(frames_come_in_the_place_of_the_calls_that_evaluate_them),
 		cmocka_unit_test(what_evaluates_the_innermost_frame_is_left_out),
-		cmocka_unit_test(a_frame_whose_call_has_not_begun_is_left_out),
+		cmocka_unit_test(a_frame_whose_call_has_not_started_is_left_out),
 		cmocka_unit_test(several_frames_without_a_call_do_not_fit),
 		cmocka_unit_test(a_stack_that_ends_before_any_call_does_not_fit),
 		cmocka_unit_test(a_frame_that_is_being_written_is_left_out),

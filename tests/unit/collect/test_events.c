@@ -299,11 +299,11 @@ static void system_calls_are_two_tracepoints(void **state)
 	assert_string_equal(event->name, "syscalls");
 	assert_int_equal(event->kind, EVENT_SYSTEM_CALL);
 	assert_int_equal(event->config, 442);
-	assert_int_equal(event->begin_config, 0);
+	assert_int_equal(event->start_config, 0);
 	assert_string_equal(event_get_unit(event), "count");
 	event = parse_one(*state, "syscall-time");
 	assert_int_equal(event->config, 442);
-	assert_int_equal(event->begin_config, 443);
+	assert_int_equal(event->start_config, 443);
 	assert_string_equal(event_get_unit(event), "nanoseconds");
 	assert_true(event_is_trace_event(event));
 	assert_false(event_is_clock(event));
@@ -336,7 +336,7 @@ static void short_memory_is_an_error_of_each_word(void **state)
 		int err;
 
 		for (;; num_before++) {
-			failing_memory_begin(num_before);
+			failing_memory_start(num_before);
 			err = parse(fixture, words[i]);
 			if (!failing_memory_end())
 				break;

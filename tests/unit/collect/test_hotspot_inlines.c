@@ -225,7 +225,7 @@ static void scopes_that_lacked_memory_can_be_found_again(void **state _unused_)
 	for (;; num_before++) {
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = hotspot_inlines_find(inlines, &process, &code, 0x7010, true, &chain);
 		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
 		if (!err)

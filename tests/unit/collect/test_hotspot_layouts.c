@@ -194,7 +194,7 @@ static void a_process_runs_the_one_that_says_something(void **state)
 	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
 }
 
-/* As the other one never begins. */
+/* As the other one never starts. */
 static void files_are_not_in_each_others_way(void **state)
 {
 	const struct hotspot_layout *layout = NULL;
@@ -245,14 +245,14 @@ static void nothing_is_read_between_two_attempts(void **state)
 static uint64_t ask_until_it_is_given_up(struct hotspot_layouts *hotspots, uint32_t process_id)
 {
 	const struct hotspot_layout *layout;
-	uint64_t begin_ns = now_ns;
+	uint64_t start_ns = now_ns;
 
 	while (ask_of(hotspots, process_id, HOTSPOT, &layout) == HOTSPOT_UNREAD) {
 		now_ns += NS_PER_MS;
-		assert_true(now_ns - begin_ns < 3600 * NS_PER_SECOND);
+		assert_true(now_ns - start_ns < 3600 * NS_PER_SECOND);
 	}
 	assert_int_equal(ask_of(hotspots, process_id, HOTSPOT, &layout), HOTSPOT_UNREADABLE);
-	return (now_ns - begin_ns) / NS_PER_SECOND;
+	return (now_ns - start_ns) / NS_PER_SECOND;
 }
 
 static void a_start_may_take_minutes_and_is_seldom_asked_for(void **state)

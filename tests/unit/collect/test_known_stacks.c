@@ -96,7 +96,7 @@ static void stacks_behind_16_mib_of_others_come_back(void **state _unused_)
 	known_stacks_release(&stacks);
 }
 
-static void a_stack_may_begin_behind_any_number_of_bytes(void **state _unused_)
+static void a_stack_may_start_behind_any_number_of_bytes(void **state _unused_)
 {
 	struct known_stack stack = {0};
 
@@ -119,7 +119,7 @@ static void without_memory_a_stack_is_not_known(void **state _unused_)
 		for (;; num_before++) {
 			int err;
 
-			failing_memory_begin(num_before);
+			failing_memory_start(num_before);
 			err = known_stacks_add(&stacks, hash, pcs, ARRAY_LENGTH(pcs));
 			assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
 			if (!err)
@@ -140,7 +140,7 @@ int main(void)
 		cmocka_unit_test(stacks_of_any_pcs_and_depth_come_back),
 		cmocka_unit_test(a_pc_near_the_last_one_takes_three_bytes),
 		cmocka_unit_test(stacks_behind_16_mib_of_others_come_back),
-		cmocka_unit_test(a_stack_may_begin_behind_any_number_of_bytes),
+		cmocka_unit_test(a_stack_may_start_behind_any_number_of_bytes),
 		cmocka_unit_test(without_memory_a_stack_is_not_known),
 	};
 

@@ -23,12 +23,12 @@ static struct wire_kworks make_batch(uint16_t cpu, enum wire_kwork_kind kind)
 	return (struct wire_kworks){.type = WIRE_KWORKS, .cpu = cpu, .kind = (uint16_t)kind};
 }
 
-static struct wire_kwork *add_slot(struct wire_kworks *batch, uint64_t begin_ns, uint64_t end_ns,
+static struct wire_kwork *add_slot(struct wire_kworks *batch, uint64_t start_ns, uint64_t end_ns,
 				   uint32_t number)
 {
 	struct wire_kwork *slot = &batch->slots[batch->num_slots++];
 
-	*slot = (struct wire_kwork){.begin_ns = begin_ns, .end_ns = end_ns, .number = number};
+	*slot = (struct wire_kwork){.start_ns = start_ns, .end_ns = end_ns, .number = number};
 	return slot;
 }
 
@@ -59,7 +59,7 @@ static struct timeline_kwork get(const struct timeline *timeline, uint32_t numbe
 	return kwork;
 }
 
-static void work_of_all_kinds_comes_in_order_of_its_begin(void **state _unused_)
+static void work_of_all_kinds_comes_in_order_of_its_start(void **state _unused_)
 {
 	struct kwork_store *store = make_store();
 	struct wire_kworks irqs = make_batch(1, WIRE_KWORK_IRQ);
@@ -78,14 +78,14 @@ static void work_of_all_kinds_comes_in_order_of_its_begin(void **state _unused_)
 	assert_int_equal(get(timeline, 1).cpu, 1);
 	assert_int_equal(get(timeline, 1).number, 24);
 	assert_string_equal(timeline_get_string(timeline, get(timeline, 1).name), "virtio0");
-	assert_int_equal(get(timeline, 2).begin_ns, 80);
+	assert_int_equal(get(timeline, 2).start_ns, 80);
 	assert_int_equal(kwork_store_get_counts(store).kept, 3);
 	timeline_free(timeline);
 	kwork_store_free(store);
 }
 
 /* It may end on a CPU whose clock is behind. */
-static void work_does_not_end_before_it_begins(void **state _unused_)
+static void work_does_not_end_before_it_starts(void **state _unused_)
 {
 	struct kwork_store *store = make_store();
 	struct wire_kworks works = make_batch(0, WIRE_KWORK_WORKQUEUE);
@@ -94,7 +94,7 @@ static void work_does_not_end_before_it_begins(void **state _unused_)
 	add_slot(&works, 20, 19, 50);
 	add(store, &works);
 	timeline = give(store, NULL);
-	assert_int_equal(get(timeline, 0).begin_ns, 20);
+	assert_int_equal(get(timeline, 0).start_ns, 20);
 	assert_int_equal(get(timeline, 0).end_ns, 20);
 	timeline_free(timeline);
 	kwork_store_free(store);
@@ -186,8 +186,8 @@ static void what_cannot_be_is_ignored(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_of_all_kinds_comes_in_order_of_its_begin),
-		cmocka_unit_test(work_does_not_end_before_it_begins),
+		cmocka_unit_test(work_of_all_kinds_comes_in_order_of_its_start),
+		cmocka_unit_test(work_does_not_end_before_it_starts),
 		cmocka_unit_test(work_that_cannot_be_written_is_not_kept),
 		cmocka_unit_test(functions_are_called_as_the_kernel_says),
 		cmocka_unit_test(a_softirq_of_a_later_kernel_is_kept),

@@ -101,7 +101,7 @@ static void others_are_not(void **state _unused_)
 }
 
 /* An older format comes first, whose size differs. */
-static void offsets_are_from_the_begin_of_the_newer_format(void **state _unused_)
+static void offsets_are_from_the_start_of_the_newer_format(void **state _unused_)
 {
 	struct text cache = write_cache();
 	struct text both = {0};
@@ -143,7 +143,7 @@ int main(void)
 		cmocka_unit_test(libraries_are_known_by_parts_of_their_names),
 		cmocka_unit_test(libraries_are_found_as_people_call_them),
 		cmocka_unit_test(others_are_not),
-		cmocka_unit_test(offsets_are_from_the_begin_of_the_newer_format),
+		cmocka_unit_test(offsets_are_from_the_start_of_the_newer_format),
 		cmocka_unit_test(a_truncated_cache_is_refused),
 	};
 

@@ -9,11 +9,11 @@
 
 static wire_u64 seed;
 
-static struct wire_phase begin(void)
+static struct wire_phase start(void)
 {
 	struct wire_phase phase = {0};
 
-	wire_begin_period(&phase, PERIOD, &seed);
+	wire_start_period(&phase, PERIOD, &seed);
 	return phase;
 }
 
@@ -67,7 +67,7 @@ static void a_wait_weighs_its_duration_on_average(_unused_ void **state)
 		int64_t sum = 0;
 
 		for (int i = 0; i < num_runs; i++) {
-			struct wire_phase phase = begin();
+			struct wire_phase phase = start();
 
 			(void)take(&phase, (wire_u64)(drand48() * 5 * PERIOD));
 			sum += take(&phase, duration);
@@ -80,7 +80,7 @@ static void a_wait_weighs_its_duration_on_average(_unused_ void **state)
 
 static void all_waits_of_a_thread_weigh_their_sum_but_for_one_period(_unused_ void **state)
 {
-	struct wire_phase phase = begin();
+	struct wire_phase phase = start();
 	wire_u64 sum = 0;
 	wire_u64 num_periods = 0;
 
@@ -98,7 +98,7 @@ static void all_waits_of_a_thread_weigh_their_sum_but_for_one_period(_unused_ vo
 static void waits_as_long_as_the_period_are_met_at_all_places(_unused_ void **state)
 {
 	const int num_waits = 10000;
-	struct wire_phase phase = begin();
+	struct wire_phase phase = start();
 	int asleep = 0;
 	int queued = 0;
 

@@ -181,17 +181,17 @@ void sleepers_program_free(struct sleepers_program *program)
 	num_freed += program != NULL;
 }
 
-void sleepers_program_note(struct sleepers_program *program _unused_, uint64_t begin_ns)
+void sleepers_program_note(struct sleepers_program *program _unused_, uint64_t start_ns)
 {
 	assert_true(skeleton->bss->is_recording);
-	assert_int_equal(skeleton->bss->begin_ns, begin_ns);
+	assert_int_equal(skeleton->bss->start_ns, start_ns);
 	num_notes++;
 }
 
-int sleepers_program_count(struct sleepers_program *program _unused_, uint64_t begin_ns,
+int sleepers_program_count(struct sleepers_program *program _unused_, uint64_t start_ns,
 			   uint64_t end_ns)
 {
-	assert_int_equal(begin_ns, skeleton->bss->begin_ns);
+	assert_int_equal(start_ns, skeleton->bss->start_ns);
 	assert_true(end_ns > 0);
 	/* Threads that end now are seen. */
 	assert_int_equal(num_destroyed, 0);
@@ -525,19 +525,19 @@ static void a_refused_hook_ends_all(void **state _unused_)
 /* CPUs come online: it starts once. */
 static void it_starts_once(void **state _unused_)
 {
-	uint64_t begin_ns;
+	uint64_t start_ns;
 
 	has_sleepers = true;
 	make_well();
 	assert_false(skeleton->bss->is_recording);
 	off_cpu_program_start(program);
-	begin_ns = skeleton->bss->begin_ns;
-	assert_true(begin_ns > 0);
+	start_ns = skeleton->bss->start_ns;
+	assert_true(start_ns > 0);
 	assert_true(skeleton->bss->is_recording);
 	assert_int_equal(num_notes, 1);
 	off_cpu_program_start(program);
 	assert_int_equal(num_notes, 1);
-	assert_int_equal(skeleton->bss->begin_ns, begin_ns);
+	assert_int_equal(skeleton->bss->start_ns, start_ns);
 	assert_int_equal(off_cpu_program_stop(program, 5), -EAGAIN);
 	assert_false(skeleton->bss->is_recording);
 	assert_int_equal(waited_with, 5);

@@ -11,14 +11,14 @@ static void add(struct own_times *times, const struct own_time_reading *reading)
 	*added = *reading;
 }
 
-static struct program_time subtract(const struct own_time_reading *begin,
+static struct program_time subtract(const struct own_time_reading *start,
 				    const struct own_time_reading *end)
 {
 	struct own_times before = {0};
 	struct own_times after = {0};
 	struct program_time time;
 
-	add(&before, begin);
+	add(&before, start);
 	add(&after, end);
 	time = own_times_subtract(&before, &after);
 	own_times_release(&before);
@@ -27,7 +27,7 @@ static struct program_time subtract(const struct own_time_reading *begin,
 }
 
 /* 6,400 runs, of which 100 were timed: 200 ns each. */
-static const struct own_time_reading at_begin = {
+static const struct own_time_reading at_start = {
 	.sampled = {.num_runs = 100, .runs_left = 30, .num_timed = 1, .timed_ns = 1000},
 };
 static const struct own_time_reading at_end = {
@@ -36,7 +36,7 @@ static const struct own_time_reading at_end = {
 
 static void runs_that_are_timed_stand_for_all(void **state _unused_)
 {
-	struct program_time time = subtract(&at_begin, &at_end);
+	struct program_time time = subtract(&at_start, &at_end);
 
 	assert_int_equal(time.num_runs, 6400);
 	assert_int_equal(time.ns, 6400 * 200);
@@ -46,15 +46,15 @@ static void runs_that_are_timed_stand_for_all(void **state _unused_)
 
 static void the_kernels_statistics_are_preferred(void **state _unused_)
 {
-	struct own_time_reading begin = at_begin;
+	struct own_time_reading start = at_start;
 	struct own_time_reading end = at_end;
 	struct program_time time;
 
-	begin.measured_ns = 5000;
-	begin.num_measured = 10;
+	start.measured_ns = 5000;
+	start.num_measured = 10;
 	end.measured_ns = 1005000;
 	end.num_measured = 6410;
-	time = subtract(&begin, &end);
+	time = subtract(&start, &end);
 	assert_int_equal(time.num_runs, 6400);
 	assert_int_equal(time.ns, 1000000);
 	assert_int_equal(time.sampled_ns, 6400 * 200);
@@ -68,7 +68,7 @@ static void statistics_of_a_part_of_the_time_are_not_taken(void **state _unused_
 
 	end.measured_ns = 500000;
 	end.num_measured = 3200;
-	time = subtract(&at_begin, &end);
+	time = subtract(&at_start, &end);
 	assert_int_equal(time.num_runs, 6400);
 	assert_int_equal(time.ns, 6400 * 200);
 	assert_true(time.is_sampled);
@@ -83,7 +83,7 @@ static void statistics_may_lack_one_run_in_a_hundred(void **state _unused_)
 
 		end.measured_ns = 500000;
 		end.num_measured = 6400 - missing;
-		time = subtract(&at_begin, &end);
+		time = subtract(&at_start, &end);
 		assert_int_equal(time.is_sampled, missing > 64);
 		assert_int_equal(time.ns, missing > 64 ? 6400 * 200 : 500000);
 		assert_int_equal(time.num_runs, missing > 64 ? 6400 : 6336);
@@ -105,7 +105,7 @@ static void several_objects_are_added_up(void **state _unused_)
 	struct own_times after = {0};
 	struct program_time time;
 
-	add(&before, &at_begin);
+	add(&before, &at_start);
 	add(&after, &at_end);
 	add(&after, &(struct own_time_reading){.measured_ns = 700, .num_measured = 7});
 	/* Nothing of it was timed. */

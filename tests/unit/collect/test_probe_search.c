@@ -672,7 +672,7 @@ static void too_many_allocators_are_refused_or_left_out(void **state _unused_)
 	assert_int_equal(events.events.items[0].num_left_out, MAX_ALLOCATORS / 2);
 }
 
-/* Those that programs may begin to use. */
+/* Those that programs may start to use. */
 static void libraries_of_the_machine_are_looked_at(void **state _unused_)
 {
 	be_allocator();

@@ -575,7 +575,7 @@ static void short_memory_is_an_error_where_hotspot_says_nothing_yet(void **state
 
 		on_fork(scene->fixture, 100, pid, 1);
 		on_mmap(scene->fixture, 102, pid, 0x50000, 0x60000, "/lib/libjvm.so");
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = publisher_update(scene->publisher);
 		has_failed = failing_memory_end_with(err);
 		if (!has_failed)

@@ -214,7 +214,7 @@ static int look_at_all(void)
 	assert_int_equal(asking->context->shown, RUNTIME_FRAMES_ALL);
 	assert_false(asking->has_one_thread);
 	assert_false(asking->tells_idle_calls);
-	assert_int_equal(asking->no_frame_flag | asking->may_wait_flag | asking->stack_begin_flag,
+	assert_int_equal(asking->no_frame_flag | asking->may_wait_flag | asking->stack_start_flag,
 			 0);
 	return -ECANCELED;
 }

@@ -153,7 +153,7 @@ static void the_memory_of_waiting_stacks_is_bounded(void **state _unused_)
 	assert_int_equal(samples->pending_bytes, MAX_PENDING_BYTES - 1);
 }
 
-static int begin(uint32_t tid, uint64_t request_ns)
+static int start(uint32_t tid, uint64_t request_ns)
 {
 	record.sample.type = WIRE_RAW_REQUEST;
 	record.sample.tid = tid;
@@ -177,9 +177,9 @@ static bool end(uint32_t tid, uint64_t request_ns)
 
 static void the_stack_of_a_request_is_added_when_it_ends(void **state _unused_)
 {
-	assert_int_equal(begin(1, 5), 0);
-	assert_int_equal(begin(2, 5), 0);
-	assert_int_equal(begin(1, 6), 0);
+	assert_int_equal(start(1, 5), 0);
+	assert_int_equal(start(2, 5), 0);
+	assert_int_equal(start(1, 6), 0);
 	assert_int_equal(num_walks, 0);
 	assert_int_equal(raw_samples_get_count(samples), 0); /* the stop does not wait for it */
 	assert_true(end(1, 6));
@@ -195,7 +195,7 @@ static void the_stack_of_a_request_is_added_when_it_ends(void **state _unused_)
 	assert_false(end(1, 6));
 	assert_false(end(3, 5));
 	record.sample.event = 1;
-	assert_int_equal(begin(4, 7), 0);
+	assert_int_equal(start(4, 7), 0);
 	assert_false(end(4, 7));
 	assert_int_equal(num_added, 2);
 	assert_true(end(1, 5));
@@ -206,7 +206,7 @@ static void the_stack_of_a_request_is_added_when_it_ends(void **state _unused_)
 static void a_request_that_has_ended_waits_for_its_table(void **state _unused_)
 {
 	walk_end = WALK_NO_TABLE;
-	assert_int_equal(begin(1, 5), 0);
+	assert_int_equal(start(1, 5), 0);
 	record.num_bytes = 0; /* the ring is written again */
 	assert_true(end(1, 5));
 	assert_int_equal(num_added, 0);
@@ -220,7 +220,7 @@ static void a_request_that_has_ended_waits_for_its_table(void **state _unused_)
 	/* Unless too much waits already. */
 	walk_end = WALK_NO_TABLE;
 	record.num_bytes = 64;
-	assert_int_equal(begin(1, 6), 0);
+	assert_int_equal(start(1, 6), 0);
 	samples->pending_bytes = MAX_PENDING_BYTES;
 	assert_true(end(1, 6));
 	assert_int_equal(num_added, 2);
@@ -231,9 +231,9 @@ static void the_memory_of_requests_is_bounded(void **state _unused_)
 {
 	record.num_bytes = 64;
 	for (uint64_t ns = 1; ns <= 3; ns++)
-		assert_int_equal(begin(1, ns), 0);
+		assert_int_equal(start(1, ns), 0);
 	samples->request_bytes = MAX_REQUEST_BYTES + RECORD_BYTES(64);
-	assert_int_equal(begin(1, 4), 0);
+	assert_int_equal(start(1, 4), 0);
 	/* The oldest ones made room. */
 	assert_int_equal(samples->requests.length, 2);
 	assert_int_equal(samples->request_bytes, MAX_REQUEST_BYTES);
@@ -245,7 +245,7 @@ static void the_memory_of_requests_is_bounded(void **state _unused_)
 		assert_int_equal(raw_samples_add_request(samples, 1, &record, size), 0);
 	assert_int_equal(samples->requests.length, 0);
 	find_error = -ENOMEM;
-	assert_int_equal(begin(1, 5), -ENOMEM);
+	assert_int_equal(start(1, 5), -ENOMEM);
 }
 
 /* Whether it waits. */

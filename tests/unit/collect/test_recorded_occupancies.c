@@ -65,7 +65,7 @@ static void the_last_one_of_a_thread_knows_who_comes_next_and_can_be_prolonged(
 	enter(tracker, 1, 1, 50);
 	assert_int_equal(occupancy_tracker_finish(tracker), 0);
 	last = recorded_occupancies_get_last(occupancies, 0);
-	assert_int_equal(last->numbered.occupancy.begin_ns, 20);
+	assert_int_equal(last->numbered.occupancy.start_ns, 20);
 	assert_true(last->has_next);
 	assert_int_equal(last->next_ns, 50);
 	assert_false(recorded_occupancies_get_last(occupancies, 1)->has_next);

@@ -1065,7 +1065,7 @@ static void the_sampler_is_told_what_is_wanted(void **state _unused_)
 	opts->ring_bytes = 4096;
 	opts->off_cpu_period_ns = 5;
 	opts->off_cpu_min_block_ns = 6;
-	recorder->scheduler = (struct scheduler_code){.begin = 7, .end = 9};
+	recorder->scheduler = (struct scheduler_code){.start = 7, .end = 9};
 	recorder->cgroup_fd = 10;
 	(void)get_sampler_opts();
 	recorder->cgroup_fd = -1;
@@ -1113,7 +1113,7 @@ static void events_that_took_turns_are_scaled(void **state _unused_)
 	assert_int_equal(recorder->scales.items[0].metric, 11);
 }
 
-static void one_recording_ends_where_the_next_begins(void **state _unused_)
+static void one_recording_ends_where_the_next_starts(void **state _unused_)
 {
 	struct recorder next = {.until_ns = UINT64_MAX};
 
@@ -1487,7 +1487,7 @@ int main(void)
 		TEST(times_of_programs_that_cannot_be_read_are_left_out),
 		TEST(a_stop_reads_what_is_left),
 		TEST(events_that_took_turns_are_scaled),
-		TEST(one_recording_ends_where_the_next_begins),
+		TEST(one_recording_ends_where_the_next_starts),
 		TEST(processes_that_run_an_interpreter_are_listed_while_they_live),
 		TEST(a_trace_weighs_by_the_periods_of_its_recording),
 		TEST(what_a_trace_lost_is_told_by_its_kind),

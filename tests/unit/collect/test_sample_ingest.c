@@ -793,7 +793,7 @@ static void a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointe
 static int set_up_waits(void **state)
 {
 	const struct sample_periods periods = {.tick_ns = TICK_NS, .wait_ns = PERIOD_NS};
-	const struct scheduler_code scheduler = {.begin = 0xffff1000, .end = 0xffff2000};
+	const struct scheduler_code scheduler = {.start = 0xffff1000, .end = 0xffff2000};
 	struct fixture *fixture;
 	int err = set_up_walks(state, USER_STACKS_TABLE);
 
@@ -1226,8 +1226,8 @@ static void without_events_a_sample_weighs_one(void **state)
 
 static int set_up_wakers(void **state)
 {
-	static struct code_range interrupt = {.begin = 0xffff6000, .end = 0xffff7000};
-	struct waker_code code = {.wakeup = {.begin = 0xffff5000, .end = 0xffff6000}};
+	static struct code_range interrupt = {.start = 0xffff6000, .end = 0xffff7000};
+	struct waker_code code = {.wakeup = {.start = 0xffff5000, .end = 0xffff6000}};
 	struct code_range *added = array_add(&code.interrupts);
 	struct fixture *fixture;
 	int err = set_up_waits(state);
@@ -1555,7 +1555,7 @@ static int do_step(struct fixture *fixture, unsigned int step)
 		{.name = calls_name, .kind = EVENT_SYSTEM_CALL, .unit = unit},
 	};
 	const struct sample_periods periods = {.tick_ns = TICK_NS, .wait_ns = PERIOD_NS};
-	const struct scheduler_code scheduler = {.begin = 0xffff1000, .end = 0xffff2000};
+	const struct scheduler_code scheduler = {.start = 0xffff1000, .end = 0xffff2000};
 	const struct waker_code code = {0};
 	const struct wire_block block = {.time_ns = 10, .slot = 3};
 	struct wire_sample sample = {
@@ -1625,7 +1625,7 @@ static bool record_with_failure(int64_t num_before)
 
 	assert_int_equal(set_up_tables(&state), 0);
 	fixture = state;
-	failing_memory_begin(num_before);
+	failing_memory_start(num_before);
 	for (unsigned int step = 0; step < NUM_STEPS; step++) {
 		int err = do_step(fixture, step);
 

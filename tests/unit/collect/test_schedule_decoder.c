@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "batch_builder.h"
 
-#define BEGIN_NS     50
+#define START_NS     50
 #define IDLE_NAME    7
 #define UNKNOWN_NAME 8
 
@@ -98,10 +98,10 @@ static void a_switch_knows_both_threads(void **state _unused_)
 	batch_add(&batch, 100, 12, WIRE_SCHEDULE_SWITCH)->state = 1;
 	batch_add(&batch, 200, 0, WIRE_SCHEDULE_SWITCH_PREEMPTED)->priority = 139;
 	strings = intern(&batch);
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &batch, false, START_NS, IDLE_NAME);
 
 	event = take_switch(&decoder);
-	assert_int_equal(event.time_ns, BEGIN_NS);
+	assert_int_equal(event.time_ns, START_NS);
 	assert_int_equal(event.next_tid, 11);
 	assert_string_equal(string_table_get(strings, event.next_name), "first");
 	event = take_switch(&decoder);
@@ -134,7 +134,7 @@ static void a_wakeup_knows_where_it_happens_and_where_the_thread_goes(void **sta
 	batch_add(&batch, 101, 20, WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT)->priority =
 		WIRE_SCHEDULE_DEADLINE;
 	strings = intern(&batch);
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &batch, false, START_NS, IDLE_NAME);
 
 	take_switch(&decoder);
 	event = take_wakeup(&decoder);
@@ -166,11 +166,11 @@ static void a_name_holds_until_its_place_is_used_again(void **state _unused_)
 	batch_add(&second, 300, 5, WIRE_SCHEDULE_SWITCH);
 	assert_int_equal(schedule_batch_intern(&first, strings, refuse_nothing, NULL), 0);
 	assert_int_equal(schedule_batch_intern(&second, strings, refuse_nothing, NULL), 0);
-	schedule_decoder_begin(&decoder, &first, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &first, false, START_NS, IDLE_NAME);
 	take_switch(&decoder);
 	take_switch(&decoder);
 	assert_end(&decoder);
-	schedule_decoder_begin(&decoder, &second, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &second, false, START_NS, IDLE_NAME);
 	assert_string_equal(string_table_get(strings, take_switch(&decoder).next_name),
 			    "before exec");
 	assert_string_equal(string_table_get(strings, take_switch(&decoder).next_name),
@@ -187,10 +187,10 @@ static void while_batches_are_missing_the_cpu_is_idle(void **state _unused_)
 
 	batch_add(&first, 100, 5, WIRE_SCHEDULE_SWITCH);
 	batch_add(&third, 900, 9, WIRE_SCHEDULE_SWITCH)->state = 2;
-	schedule_decoder_begin(&decoder, &first, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &first, false, START_NS, IDLE_NAME);
 	take_switch(&decoder);
 	take_switch(&decoder);
-	schedule_decoder_begin(&decoder, &third, true, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &third, true, START_NS, IDLE_NAME);
 
 	event = take_switch(&decoder);
 	assert_int_equal(event.time_ns, 100);
@@ -211,9 +211,9 @@ static void what_ran_before_a_lost_first_batch_is_unknown(void **state _unused_)
 	struct sched_switch event;
 
 	batch_add(&second, 900, 9, WIRE_SCHEDULE_SWITCH);
-	schedule_decoder_begin(&decoder, &second, true, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &second, true, START_NS, IDLE_NAME);
 	event = take_switch(&decoder);
-	assert_int_equal(event.time_ns, BEGIN_NS);
+	assert_int_equal(event.time_ns, START_NS);
 	assert_int_equal(event.next_tid, 0);
 	event = take_switch(&decoder);
 	assert_int_equal(event.time_ns, 900);
@@ -262,8 +262,8 @@ static void what_runs_unseen_is_unknown_until_it_is_seen(void **state _unused_)
 	struct sched_switch event;
 
 	assert_true(schedule_batch_is_valid(&batch, BATCH_BYTES(&batch)));
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
-	assert_int_equal(take_switch(&decoder).time_ns, BEGIN_NS);
+	schedule_decoder_start(&decoder, &batch, false, START_NS, IDLE_NAME);
+	assert_int_equal(take_switch(&decoder).time_ns, START_NS);
 	assert_int_equal(take_switch(&decoder).time_ns, 200);
 
 	event = take_switch(&decoder);
@@ -298,7 +298,7 @@ static void a_thread_that_is_first_seen_when_it_leaves_has_no_time(void **state 
 	batch_add_unseen(&batch, 700, 0, 200, 700);
 	batch_add(&batch, 700, 5, WIRE_SCHEDULE_SWITCH);
 	strings = intern(&batch);
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	schedule_decoder_start(&decoder, &batch, false, START_NS, IDLE_NAME);
 	take_switch(&decoder);
 	take_switch(&decoder);
 	event = take_switch(&decoder);
@@ -328,8 +328,8 @@ static void assert_switches(struct wire_schedule *batch, const struct wanted_swi
 	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
 	struct string_table *strings = intern(batch);
 
-	schedule_decoder_begin(&decoder, batch, false, BEGIN_NS, IDLE_NAME);
-	assert_int_equal(take_switch(&decoder).time_ns, BEGIN_NS);
+	schedule_decoder_start(&decoder, batch, false, START_NS, IDLE_NAME);
+	assert_int_equal(take_switch(&decoder).time_ns, START_NS);
 	for (size_t i = 0; i < count; i++) {
 		struct sched_switch event = take_switch(&decoder);
 
@@ -359,7 +359,7 @@ static void what_is_unseen_twice_in_a_row_is_reported_twice(void **state _unused
 }
 
 /* A tick saw it before the last event: time does not go back. */
-static void what_is_seen_before_the_last_event_begins_with_it(void **state _unused_)
+static void what_is_seen_before_the_last_event_starts_with_it(void **state _unused_)
 {
 	static const struct wanted_switch wanted[] = {{200, 8}, {200, 9}};
 	struct wire_schedule batch = batch_of(0, 0, 8);
@@ -383,7 +383,7 @@ int main(void)
 		cmocka_unit_test(what_runs_unseen_is_unknown_until_it_is_seen),
 		cmocka_unit_test(a_thread_that_is_first_seen_when_it_leaves_has_no_time),
 		cmocka_unit_test(what_is_unseen_twice_in_a_row_is_reported_twice),
-		cmocka_unit_test(what_is_seen_before_the_last_event_begins_with_it),
+		cmocka_unit_test(what_is_seen_before_the_last_event_starts_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static struct schedule_store *make_store(void)
 	struct schedule_store *store;
 
 	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
-	schedule_store_set_begin(store, 1);
+	schedule_store_set_start(store, 1);
 	return store;
 }
 
@@ -166,7 +166,7 @@ static void a_missing_batch_leaves_a_gap(void **state _unused_)
 	add(store, &first);
 	add(store, &third);
 	timeline = give(store);
-	/* begin, 5; idle, 7, 9 */
+	/* start, 5; idle, 7, 9 */
 	assert_int_equal(count_ordered(timeline), 5);
 	timeline_free(timeline);
 	schedule_store_free(store);

@@ -148,7 +148,7 @@ static void counts_of_all_cpus_and_kinds_are_added_up(void **state _unused_)
 	assert_int_equal(num_kworks + num_batches, 0);
 }
 
-static void batches_that_have_begun_are_passed_on(void **state _unused_)
+static void batches_that_have_started_are_passed_on(void **state _unused_)
 {
 	schedule_cpus[0].batch.num_slots = 1;
 	schedule_cpus[2].batch.num_slots = 20;
@@ -255,7 +255,7 @@ int main(void)
 		cmocka_unit_test(arguments_that_nobody_knows_are_refused),
 		cmocka_unit_test(without_the_tracepoint_there_are_none),
 		TEST(counts_of_all_cpus_and_kinds_are_added_up),
-		TEST(batches_that_have_begun_are_passed_on),
+		TEST(batches_that_have_started_are_passed_on),
 		TEST(a_map_that_cannot_be_read_is_an_error),
 		TEST(wakeups_that_the_kernel_missed_are_lost),
 	};

@@ -23,7 +23,7 @@ static void the_scheduler_reaches_to_the_next_symbol(_unused_ void **state)
 					       "ffffffff81000900 T schedule\n"
 					       "ffffffff81000a00 T later\n");
 
-	assert_int_equal(code.begin, 0xffffffff81000200);
+	assert_int_equal(code.start, 0xffffffff81000200);
 	assert_int_equal(code.end, 0xffffffff81000900);
 }
 
@@ -39,22 +39,22 @@ static void hidden_addresses_and_a_missing_symbol_give_nothing(_unused_ void **s
 
 static void the_levels_down_to_the_scheduler_are_counted(_unused_ void **state)
 {
-	const struct scheduler_code code = {.begin = 0x1000, .end = 0x2000};
+	const struct scheduler_code code = {.start = 0x1000, .end = 0x2000};
 	const uint64_t pcs[] = {0x9000, 0x9100, 0x1500, 0x2100, 0x3000};
 	/* A return address behind the function's last call; and one before its first. */
 	const uint64_t at_end[] = {0x9000, 0x2000};
-	const uint64_t at_begin[] = {0x9000, 0x1000};
+	const uint64_t at_start[] = {0x9000, 0x1000};
 
 	assert_int_equal(scheduler_code_count(&code, pcs, 5), 3);
 	assert_int_equal(scheduler_code_count(&code, pcs, 2), 0);
 	assert_int_equal(scheduler_code_count(&code, at_end, 2), 2);
-	assert_int_equal(scheduler_code_count(&code, at_begin, 2), 0);
+	assert_int_equal(scheduler_code_count(&code, at_start, 2), 0);
 }
 
 /* So deep is nothing that takes a stack. */
 static void the_scheduler_is_among_the_inner_levels(_unused_ void **state)
 {
-	const struct scheduler_code code = {.begin = 0x1000, .end = 0x2000};
+	const struct scheduler_code code = {.start = 0x1000, .end = 0x2000};
 	uint64_t pcs[17] = {0};
 
 	pcs[15] = 0x1500;

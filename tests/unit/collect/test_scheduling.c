@@ -7,7 +7,7 @@
 #define schedule_store_new              new_store
 #define schedule_store_free             free_store
 #define schedule_store_add              add_batch
-#define schedule_store_set_begin        set_begin
+#define schedule_store_set_start        set_start
 #define schedule_store_get_counts       get_stored
 #define kwork_store_new                 new_kworks
 #define kwork_store_free                free_kworks
@@ -21,7 +21,7 @@
 static int store_error, kworks_error, tap_error, start_error;
 static unsigned int num_freed;
 static struct schedule_tap_opts tap_opts;
-static uint64_t begin_ns;
+static uint64_t start_ns;
 static size_t batch_size, kworks_size;
 
 int new_store(const char *folder, struct schedule_store **ret, struct error *error _unused_)
@@ -64,14 +64,14 @@ void free_tap(struct schedule_tap *tap)
 int start_tap(struct schedule_tap *tap, struct error *error _unused_)
 {
 	assert_ptr_equal(tap, (void *)3);
-	assert_true(begin_ns > 0); /* before the first event */
+	assert_true(start_ns > 0); /* before the first event */
 	return start_error;
 }
 
-void set_begin(struct schedule_store *store, uint64_t ns)
+void set_start(struct schedule_store *store, uint64_t ns)
 {
 	assert_ptr_equal(store, (void *)1);
-	begin_ns = ns;
+	start_ns = ns;
 }
 
 int add_batch(struct schedule_store *store, const void *record _unused_, size_t size)
@@ -122,7 +122,7 @@ static int set_up(void **state _unused_)
 {
 	store_error = kworks_error = tap_error = start_error = 0;
 	num_freed = 0;
-	begin_ns = 0;
+	start_ns = 0;
 	batch_size = kworks_size = 0;
 	seen = (struct wire_schedule_counters){.switches = 1000,
 					       .wakeups = 500,

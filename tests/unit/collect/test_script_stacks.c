@@ -206,7 +206,7 @@ static void each_interpreter_has_its_rules(void **state _unused_)
 		assert_int_equal(asked.has_one_thread, i != WIRE_RUNTIME_PERL);
 		assert_int_equal(asked.has_frame_before_call, i == WIRE_RUNTIME_RUBY);
 		assert_int_equal(asked.tells_idle_calls, i == WIRE_RUNTIME_PERL);
-		assert_int_equal(asked.stack_begin_flag, WIRE_SCRIPT_STACK_BEGIN);
+		assert_int_equal(asked.stack_start_flag, WIRE_SCRIPT_STACK_START);
 		assert_int_equal(asked.no_frame_flag, WIRE_SCRIPT_NO_FRAME);
 		assert_int_equal(asked.may_wait_flag, WIRE_SCRIPT_MAY_WAIT);
 		assert_ptr_equal(asked.stacks, of_runtimes[i]);

@@ -260,7 +260,7 @@ static void a_record_that_lacked_memory_can_be_applied_again(void **state _unuse
 
 		assert_int_equal(set_up_scene(&made), 0);
 		scene = made;
-		failing_memory_begin(num_before++);
+		failing_memory_start(num_before++);
 		for (unsigned int i = 0; i < ARRAY_LENGTH(has_failed); i++) {
 			bool had_failed = failing_memory_has_failed;
 			int err = apply_one(scene, i);
@@ -296,7 +296,7 @@ static void proc_is_read_again_where_that_lacked_memory(void **state)
 	for (;; num_before++) {
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = side_band_catch_up(scene->side_band);
 		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
 		if (!err)

@@ -109,7 +109,7 @@ static void note_thread(void *log, uint64_t time_ns, uint32_t pid, uint32_t tid)
 
 /* ---- records -------------------------------------------------------------------------------------------------------- */
 
-static struct perf_event_header *begin_record(unsigned int cpu, uint32_t type, uint16_t misc)
+static struct perf_event_header *start_record(unsigned int cpu, uint32_t type, uint16_t misc)
 {
 	union record *record = &rings[cpu][num_records[cpu]++];
 
@@ -156,7 +156,7 @@ static void end_record(struct perf_event_header *header, uint32_t pid, uint64_t 
 static void add_task(unsigned int cpu, uint32_t type, uint64_t time_ns, uint32_t pid, uint32_t tid,
 		     uint32_t parent_pid)
 {
-	struct perf_event_header *header = begin_record(cpu, type, 0);
+	struct perf_event_header *header = start_record(cpu, type, 0);
 
 	add_u32(header, pid);
 	add_u32(header, parent_pid);
@@ -174,7 +174,7 @@ static void add_fork(unsigned int cpu, uint64_t time_ns, uint32_t pid, uint32_t 
 static void add_comm(unsigned int cpu, uint64_t time_ns, uint32_t pid, uint32_t tid, uint16_t misc,
 		     const char *comm)
 {
-	struct perf_event_header *header = begin_record(cpu, PERF_RECORD_COMM, misc);
+	struct perf_event_header *header = start_record(cpu, PERF_RECORD_COMM, misc);
 
 	add_u32(header, pid);
 	add_u32(header, tid);
@@ -185,7 +185,7 @@ static void add_comm(unsigned int cpu, uint64_t time_ns, uint32_t pid, uint32_t 
 static struct perf_event_header *add_mmap(unsigned int cpu, uint64_t time_ns, uint32_t pid,
 					  uint64_t start, uint64_t length, const char *path)
 {
-	struct perf_event_header *header = begin_record(cpu, PERF_RECORD_MMAP2, 0);
+	struct perf_event_header *header = start_record(cpu, PERF_RECORD_MMAP2, 0);
 
 	add_u32(header, pid);
 	add_u32(header, pid);
@@ -204,7 +204,7 @@ static struct perf_event_header *add_mmap(unsigned int cpu, uint64_t time_ns, ui
 
 static void add_symbol(uint64_t start, uint32_t size, uint16_t flags, const char *name)
 {
-	struct perf_event_header *header = begin_record(0, PERF_RECORD_KSYMBOL, 0);
+	struct perf_event_header *header = start_record(0, PERF_RECORD_KSYMBOL, 0);
 
 	add_u64(header, start);
 	add_u32(header, size);
@@ -478,7 +478,7 @@ static void broken_mappings_are_left_out(void **state)
 	open_rings(scene);
 	on_fork(scene->fixture, 5, PID, 7);
 	add_mmap(0, 10, PID, 0xfffffffffffff000, 0x1001, "/no/file");
-	header = begin_record(0, PERF_RECORD_MMAP2, 0);
+	header = start_record(0, PERF_RECORD_MMAP2, 0);
 	add_u32(header, PID);
 	end_record(header, PID, 11);
 	read_all(scene);
@@ -496,7 +496,7 @@ static void a_build_id_is_as_long_as_it_says(void **state)
 		uint8_t id[24] = {sizes[i], 0, 0, 0, 1, 2, 3};
 
 		num_records[0] = 0;
-		header = begin_record(0, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID);
+		header = start_record(0, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID);
 		add_u32(header, PID);
 		add_u32(header, PID);
 		add_u64(header, 0x10000);
@@ -653,7 +653,7 @@ static void short_records_are_left_out(void **state)
 	assert_int_equal(side_band_apply(scene->side_band, 10, header, header->size + 7u), 0);
 	assert_int_equal(process_table_get_count(scene->fixture->table), 0);
 	num_records[0] = 0;
-	header = begin_record(0, PERF_RECORD_FORK, 0);
+	header = start_record(0, PERF_RECORD_FORK, 0);
 	add_u32(header, PID);
 	add_u64(header, 10);
 	read_all(scene);

@@ -260,11 +260,11 @@ static void times_are_those_of_both_clocks(void **state _unused_)
 
 	make();
 	sleepers_program_note(program, 77);
-	assert_int_equal(skeleton->bss->begin_ns, 77);
+	assert_int_equal(skeleton->bss->start_ns, 77);
 	assert_int_equal(fcntl(file_fds[0], F_GETFD), -1);
 	assert_int_equal(fcntl(file_fds[1], F_GETFD) < 0, 0);
 	assert_int_equal(sleepers_program_count(program, 78, 1000000000000), 0);
-	assert_int_equal(skeleton->bss->begin_ns, 78);
+	assert_int_equal(skeleton->bss->start_ns, 78);
 	assert_int_equal(skeleton->bss->end_boot_ns, 1000000000000);
 	assert_in_range(skeleton->bss->end_ns, 1000000000000 - (uint64_t)offset_ns - 1000000,
 			1000000000000 - (uint64_t)offset_ns + 1000000);

@@ -239,7 +239,7 @@ static void a_program_without_records_is_read_on_up_to_a_limit(_unused_ void **s
 	assert_int_equal(sleepers_program_count(&program, 5, 10), -EAGAIN);
 	assert_int_equal(total_reads, 64);
 	assert_int_equal(program.count_fd, -1);
-	assert_int_equal(bss.begin_ns, 5);
+	assert_int_equal(bss.start_ns, 5);
 	assert_int_equal(bss.end_boot_ns, 10);
 	assert_int_equal(sleepers_program_count(&program, 5, 10), -EALREADY);
 	program.note_fd = ends[0];
@@ -247,7 +247,7 @@ static void a_program_without_records_is_read_on_up_to_a_limit(_unused_ void **s
 	total_reads = 0;
 	sleepers_program_note(&program, 7);
 	assert_int_equal(total_reads, 1);
-	assert_int_equal(bss.begin_ns, 7);
+	assert_int_equal(bss.start_ns, 7);
 	assert_int_equal(program.note_fd, -1);
 	assert_false(is_open(ends[0]));
 }

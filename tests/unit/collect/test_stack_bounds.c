@@ -32,7 +32,7 @@ static int tear_down(void **state _unused_)
 static void add_mapping(uint32_t process, uint64_t first_page, uint64_t num_pages,
 			enum stack_kind kind)
 {
-	areas[num_areas++] = (struct stack_area){.begin = BASE + first_page * PAGE,
+	areas[num_areas++] = (struct stack_area){.start = BASE + first_page * PAGE,
 						 .end = BASE + (first_page + num_pages) * PAGE,
 						 .process = process,
 						 .kind = kind};
@@ -58,7 +58,7 @@ static void expect(size_t top, uint64_t first_page, uint64_t num_pages, bool is_
 {
 	struct stack_area area = stack_bounds_get(bounds, top);
 
-	assert_int_equal((area.begin - BASE) / PAGE, first_page);
+	assert_int_equal((area.start - BASE) / PAGE, first_page);
 	assert_int_equal((area.end - BASE) / PAGE, first_page + num_pages);
 	assert_int_equal(area.is_lower_bound, is_lower_bound);
 	assert_int_equal(area.kind, STACK_OTHER);

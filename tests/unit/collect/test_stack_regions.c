@@ -10,7 +10,7 @@
 
 #define FIRST_NS 1000
 #define TID      101
-#define BEGIN    0x10000ull
+#define START    0x10000ull
 #define END      0x20000ull
 
 /* The log of one thread with a stack in [BEGIN, END). */
@@ -27,7 +27,7 @@ static int set_up(void **state)
 					     .kind = WIRE_STACK_THREAD,
 					     .pid = 100,
 					     .tid = TID,
-					     .begin = BEGIN,
+					     .start = START,
 					     .end = 0x40000,
 					     .thread_pointer = END - 0x100,
 					     .time_ns = FIRST_NS + NS_PER_SECOND};
@@ -80,12 +80,12 @@ static void a_stack_that_is_reported_late_holds_the_pointers_in_it(void **state 
 		uint32_t tid;
 		bool is_in;
 	} cases[] = {
-		{FIRST_NS, BEGIN + 8, TID, true},
-		{FIRST_NS, BEGIN, TID, false},
+		{FIRST_NS, START + 8, TID, true},
+		{FIRST_NS, START, TID, false},
 		{FIRST_NS, END, TID, true},
 		{FIRST_NS, END + 8, TID, false},
-		{FIRST_NS, BEGIN + 8, TID + 1, false},
-		{FIRST_NS - 1, BEGIN + 8, TID, false},
+		{FIRST_NS, START + 8, TID + 1, false},
+		{FIRST_NS - 1, START + 8, TID, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -107,7 +107,7 @@ static void a_stack_is_there_when_it_is_reported(void **state _unused_)
 
 		assert_int_equal(set_up(&made), 0);
 		assert_int_equal(shows_stack(made, FIRST_NS + NS_PER_SECOND - 1 + (uint64_t)i,
-					     BEGIN + 8, TID + 1),
+					     START + 8, TID + 1),
 				 i);
 		(void)tear_down(&made);
 	}
@@ -133,7 +133,7 @@ static void a_region_that_lacked_memory_can_be_found_again(void **state _unused_
 {
 	const struct stack_tops tops = {0};
 	const struct stack_pointer pointer = {
-		.time_ns = FIRST_NS + NS_PER_SECOND, .address = BEGIN + 8, .tid = TID};
+		.time_ns = FIRST_NS + NS_PER_SECOND, .address = START + 8, .tid = TID};
 	int64_t num_before = 0;
 	bool is_short = true;
 
@@ -149,7 +149,7 @@ static void a_region_that_lacked_memory_can_be_found_again(void **state _unused_
 		assert_int_equal(set_up(&made), 0);
 		fixture = made;
 		regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = stack_regions_find(regions, 0, fixture->process, &pointer, &region);
 		is_short = failing_memory_end();
 		assert_int_equal(err, is_short ? -ENOMEM : 0);
@@ -159,7 +159,7 @@ static void a_region_that_lacked_memory_can_be_found_again(void **state _unused_
 		if (count != 1 || known[0].region != region)
 			fail_msg("%zu regions without allocation %lld", count,
 				 (long long)num_before);
-		assert_int_equal(timeline_get_region(fixture->timeline, region)->begin, BEGIN);
+		assert_int_equal(timeline_get_region(fixture->timeline, region)->start, START);
 		stack_regions_free(regions);
 		(void)tear_down(&made);
 	}

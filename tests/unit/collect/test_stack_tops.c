@@ -106,10 +106,10 @@ static void known_memory_is_joined(void **state _unused_)
 				 0);
 	assert_int_equal(stack_tops_ignore(&tops, 2, TOP, TOP + 20 * PAGE), 0);
 	assert_int_equal(tops.known.length, 4);
-	assert_int_equal(tops.known.items[0].begin, TOP);
+	assert_int_equal(tops.known.items[0].start, TOP);
 	assert_int_equal(tops.known.items[0].end, TOP + 8 * PAGE);
-	assert_int_equal(tops.known.items[1].begin, TOP + 10 * PAGE);
-	assert_int_equal(tops.known.items[2].begin, TOP + 12 * PAGE);
+	assert_int_equal(tops.known.items[1].start, TOP + 10 * PAGE);
+	assert_int_equal(tops.known.items[2].start, TOP + 12 * PAGE);
 	for (uint64_t page = 0; page < 14; page++) {
 		bool is_known = page < 8 || page == 10 || page == 12;
 
@@ -120,20 +120,20 @@ static void known_memory_is_joined(void **state _unused_)
 static void a_sample_extends_its_stack(void **state _unused_)
 {
 	add(1, TOP);
-	assert_int_equal(get_top(1, 0)->begin, TOP + PAGE);
+	assert_int_equal(get_top(1, 0)->start, TOP + PAGE);
 	assert_true(get_top(1, 0)->first_ns == UINT64_MAX);
 	stack_tops_assign(&tops, 1, 200, TOP - 2 * PAGE + 5, TOP);
 	stack_tops_assign(&tops, 1, 100, TOP - PAGE, TOP);
-	assert_int_equal(get_top(1, 0)->begin, TOP - 2 * PAGE);
+	assert_int_equal(get_top(1, 0)->start, TOP - 2 * PAGE);
 	assert_int_equal(get_top(1, 0)->first_ns, 100);
 	/* Of another process, beyond the last top, and too far below. */
 	stack_tops_assign(&tops, 2, 50, TOP - 3 * PAGE, TOP);
 	stack_tops_assign(&tops, 1, 50, TOP + 2 * PAGE, TOP);
 	stack_tops_assign(&tops, 1, 50, TOP + PAGE - MAX_STACK_BYTES - 1, TOP);
-	assert_int_equal(get_top(1, 0)->begin, TOP - 2 * PAGE);
+	assert_int_equal(get_top(1, 0)->start, TOP - 2 * PAGE);
 	assert_int_equal(get_top(1, 0)->first_ns, 100);
 	stack_tops_assign(&tops, 1, 50, TOP + PAGE - MAX_STACK_BYTES, TOP);
-	assert_int_equal(get_top(1, 0)->begin, TOP + PAGE - MAX_STACK_BYTES);
+	assert_int_equal(get_top(1, 0)->start, TOP + PAGE - MAX_STACK_BYTES);
 }
 
 static void a_sample_across_another_stack_extends_none(void **state _unused_)
@@ -141,15 +141,15 @@ static void a_sample_across_another_stack_extends_none(void **state _unused_)
 	add(1, TOP);
 	add(1, TOP - 3 * PAGE);
 	stack_tops_assign(&tops, 1, 50, TOP - 4 * PAGE, TOP);
-	assert_int_equal(get_top(1, 0)->begin, TOP - 2 * PAGE);
-	assert_int_equal(get_top(1, 1)->begin, TOP + PAGE);
+	assert_int_equal(get_top(1, 0)->start, TOP - 2 * PAGE);
+	assert_int_equal(get_top(1, 1)->start, TOP + PAGE);
 	stack_tops_assign(&tops, 1, 50, TOP - PAGE, TOP);
-	assert_int_equal(get_top(1, 1)->begin, TOP - PAGE);
+	assert_int_equal(get_top(1, 1)->start, TOP - PAGE);
 	/* The lowest byte that the other stack leaves to it. */
 	stack_tops_assign(&tops, 1, 50, TOP - 2 * PAGE, TOP);
-	assert_int_equal(get_top(1, 1)->begin, TOP - 2 * PAGE);
+	assert_int_equal(get_top(1, 1)->start, TOP - 2 * PAGE);
 	stack_tops_assign(&tops, 1, 50, TOP - 2 * PAGE - 1, TOP);
-	assert_int_equal(get_top(1, 1)->begin, TOP - 2 * PAGE);
+	assert_int_equal(get_top(1, 1)->start, TOP - 2 * PAGE);
 }
 
 static void the_number_of_stacks_is_bounded(void **state _unused_)

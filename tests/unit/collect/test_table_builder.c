@@ -273,7 +273,7 @@ static void the_file_that_is_wanted_most_comes_first(_unused_ void **state)
 	table_builder_request(builder, 3);
 	table_builder_request(builder, 3);
 	release_worker();
-	/* File 0 comes when the thread has begun, which may be late. */
+	/* File 0 comes when the thread has started, which may be late. */
 	for (int i = 0; i < 5; i++) {
 		uint32_t file = take_next(builder, &table);
 

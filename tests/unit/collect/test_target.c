@@ -37,7 +37,7 @@ static void a_state_that_lacks_memory_is_no_missing_process(void **state _unused
 {
 	failing_memory_try_all(read_state, NULL);
 	for (int64_t num_before = 0; num_before < 4; num_before++) {
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		assert_true(target_is_alive(getpid()));
 		(void)failing_memory_end();
 	}
@@ -86,7 +86,7 @@ static void a_cgroup_that_lacks_memory_is_no_missing_mount(void **state _unused_
 		int err;
 		bool is_short;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = target_open_cgroup("no such cgroup", &error);
 		is_short = failing_memory_end();
 		assert_int_equal(err, is_short ? -ENOMEM : -ENOENT);

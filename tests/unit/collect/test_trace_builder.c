@@ -66,13 +66,13 @@ static void add_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid, 
 }
 
 static void add_area(struct fixture *fixture, uint64_t time_ns, enum wire_stack_kind kind,
-		     uint32_t tid, uint64_t begin, uint64_t end, uint64_t thread_pointer)
+		     uint32_t tid, uint64_t start, uint64_t end, uint64_t thread_pointer)
 {
 	struct wire_stack_area area = {.type = WIRE_STACK_AREA,
 				       .tid = tid,
 				       .kind = kind,
 				       .time_ns = time_ns,
-				       .begin = begin,
+				       .start = start,
 				       .end = end,
 				       .thread_pointer = thread_pointer};
 
@@ -111,7 +111,7 @@ static uint32_t count_occupancies(const struct fixture *fixture)
 	return count;
 }
 
-/* In order of begin. */
+/* In order of start. */
 static struct occupancy get_occupancy(const struct fixture *fixture, uint32_t number)
 {
 	struct occupancy occupancy = {0};
@@ -132,7 +132,7 @@ static const struct stack_region *region_of(struct fixture *fixture, uint32_t nu
 	uint64_t position = 0;
 
 	while (timeline_next_occupancy(fixture->timeline, &position, &occupancy) > 0)
-		if (occupancy.thread == sample.thread && occupancy.begin_ns <= sample.time_ns &&
+		if (occupancy.thread == sample.thread && occupancy.start_ns <= sample.time_ns &&
 		    sample.time_ns <= occupancy.end_ns)
 			found = timeline_get_region(fixture->timeline, occupancy.region);
 	return found;
@@ -206,7 +206,7 @@ static void a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_nam
 	add_sample(fixture, 10, 101, "worker", 0x18000);
 	build(fixture);
 	assert_string_equal(region_name(fixture, 0), "worker");
-	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
+	assert_int_equal(region_of(fixture, 0)->start, 0x10000);
 	assert_int_equal(region_of(fixture, 0)->end, 0x20000);
 }
 
@@ -223,7 +223,7 @@ static void stacks_of_two_threads_in_one_mapping_are_two_regions(void **state)
 	assert_string_equal(region_name(fixture, 0), "upper");
 	assert_string_equal(region_name(fixture, 1), "lower");
 	assert_string_equal(region_name(fixture, 2), "upper");
-	assert_int_equal(region_of(fixture, 0)->begin, 0x20000);
+	assert_int_equal(region_of(fixture, 0)->start, 0x20000);
 }
 
 static void a_stack_that_another_thread_uses_anew_is_another_region(void **state)
@@ -276,22 +276,22 @@ static void fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames
 	add_sample(fixture, 40, 101, "worker", 0x17800); /* its walk ended early */
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 2);
-	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
+	assert_int_equal(region_of(fixture, 0)->start, 0x10000);
 	assert_int_equal(region_of(fixture, 0)->end, 0x14000);
-	assert_int_equal(region_of(fixture, 1)->begin, 0x14000);
+	assert_int_equal(region_of(fixture, 1)->start, 0x14000);
 	assert_int_equal(region_of(fixture, 1)->end, 0x18000);
 	assert_int_equal(count_occupancies(fixture), 4);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(get_occupancy(fixture, i).region, i % 2);
 }
 
-static void expect_stack(struct fixture *fixture, uint32_t sample, uint64_t begin, uint64_t end,
+static void expect_stack(struct fixture *fixture, uint32_t sample, uint64_t start, uint64_t end,
 			 enum region_kind kind, const char *name)
 {
 	const struct stack_region *region = region_of(fixture, sample);
 
 	assert_string_equal(timeline_get_string(fixture->timeline, region->name), name);
-	assert_int_equal(region->begin, begin);
+	assert_int_equal(region->start, start);
 	assert_int_equal(region->end, end);
 	assert_int_equal(region->kind, kind);
 }
@@ -459,10 +459,10 @@ static void a_goroutines_stack_may_be_where_others_were_and_will_be(void **state
 static void of_a_very_large_thread_stack_the_top_is_kept(void **state)
 {
 	struct fixture *fixture = *state;
-	uint64_t begin = 0x10000;
-	uint64_t end = begin + (65 << 20);
+	uint64_t start = 0x10000;
+	uint64_t end = start + (65 << 20);
 
-	add_area(fixture, 10, WIRE_STACK_THREAD, 101, begin, end, end - 0x100);
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, start, end, end - 0x100);
 	add_sample(fixture, 10, 101, "worker", end - 0x2000);
 	add_sample(fixture, 20, 101, "worker", end - (64 << 20));
 	build(fixture);
@@ -482,7 +482,7 @@ static void fibers_in_a_heap_are_known_by_their_outermost_frames(void **state)
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 2);
 	assert_int_equal(region_of(fixture, 0)->end, 0x8014000);
-	assert_int_equal(region_of(fixture, 1)->begin, 0x43000);
+	assert_int_equal(region_of(fixture, 1)->start, 0x43000);
 	assert_int_equal(region_of(fixture, 1)->end, 0x4c000);
 }
 
@@ -497,7 +497,7 @@ static void a_fiber_below_a_threads_stack_is_another_region(void **state)
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 2);
 	assert_string_equal(region_name(fixture, 0), "worker");
-	assert_int_equal(region_of(fixture, 0)->begin, 0x14000);
+	assert_int_equal(region_of(fixture, 0)->start, 0x14000);
 	assert_int_equal(region_of(fixture, 0)->end, 0x40000);
 	expect_stack(fixture, 1, 0x10000, 0x14000, REGION_DECLARED, "stack 0x10000, 16 KiB");
 }
@@ -559,7 +559,7 @@ static void a_signal_stack_is_named_after_its_thread(void **state)
 	expect_stack(fixture, 0, 0x10010, 0x12010, REGION_DECLARED, "signals of worker");
 }
 
-static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
+static void the_main_stack_has_the_lowest_start_that_was_seen(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -570,7 +570,7 @@ static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 1);
 	assert_string_equal(region_name(fixture, 1), "[stack]");
-	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
+	assert_int_equal(region_of(fixture, 0)->start, 0x10000);
 }
 
 /* The kernel could not report the memory with the first sample, as it was being changed. */
@@ -621,7 +621,7 @@ static void what_lies_below_the_first_threads_tls_is_no_thread_stack(void **stat
 				       .tid = PID,
 				       .kind = WIRE_STACK_THREAD,
 				       .time_ns = 10,
-				       .begin = 0x10000,
+				       .start = 0x10000,
 				       .end = 0x40000,
 				       .thread_pointer = 0x3f740};
 
@@ -676,14 +676,14 @@ static void add_zones(struct fixture *fixture)
 {
 	struct timeline_process process = {.pid = PID};
 	struct timeline_thread thread = {.tid = 101};
-	struct stack_region region = {.begin = 0x10000, .end = 0x20000};
+	struct stack_region region = {.start = 0x10000, .end = 0x20000};
 	struct source_location location = {0};
-	struct zone zone = {.begin_ns = 10,
+	struct zone zone = {.start_ns = 10,
 			    .end_ns = 50,
 			    .pointer = 0x1f000,
 			    .parent = TIMELINE_NONE,
 			    .last_attribute = TIMELINE_NONE};
-	struct occupancy occupancy = {.begin_ns = 10, .end_ns = 50};
+	struct occupancy occupancy = {.start_ns = 10, .end_ns = 50};
 
 	assert_int_equal(timeline_add_string(fixture->timeline, "fiber", &region.name), 0);
 	assert_int_equal(timeline_add_process(fixture->timeline, &process, NULL), 0);
@@ -810,7 +810,7 @@ static void a_thread_that_the_program_declared_is_one_however_often_its_tid_is_u
 	assert_int_equal(timeline_count_thread(fixture->timeline), 1);
 }
 
-static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state)
+static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_started(void **state)
 {
 	struct fixture *fixture = *state;
 	struct occupancy first;
@@ -821,7 +821,7 @@ static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state
 	build(fixture);
 	first = get_occupancy(fixture, 0);
 	assert_int_equal(first.region, 0);
-	assert_int_equal(first.begin_ns, 10);
+	assert_int_equal(first.start_ns, 10);
 	assert_int_equal(first.end_ns, 20);
 }
 
@@ -991,7 +991,7 @@ static void a_wait_has_its_times_and_weights(void **state)
 	build(fixture);
 	wait = get_wait(fixture, 0);
 	assert_int_equal(timeline_get_thread(fixture->timeline, wait.thread)->tid, 101);
-	assert_int_equal(wait.begin_ns, 200);
+	assert_int_equal(wait.start_ns, 200);
 	assert_int_equal(wait.queued_ns, 800);
 	assert_int_equal(wait.end_ns, 900);
 	assert_int_equal(wait.weight, 2 * WAIT_PERIOD);
@@ -1012,9 +1012,9 @@ static void waits_of_a_thread_do_not_overlap(void **state)
 	add_wait(fixture, 102, &(struct timed_wait){.end_ns = 950, .wait_ns = 900});
 	add_wait(fixture, 101, &(struct timed_wait){.end_ns = 990, .wait_ns = 40, .queue_ns = 95});
 	build(fixture);
-	assert_int_equal(get_wait(fixture, 0).begin_ns, 700);
-	assert_int_equal(get_wait(fixture, 1).begin_ns, 50);
-	assert_int_equal(get_wait(fixture, 2).begin_ns, 900);
+	assert_int_equal(get_wait(fixture, 0).start_ns, 700);
+	assert_int_equal(get_wait(fixture, 1).start_ns, 50);
+	assert_int_equal(get_wait(fixture, 2).start_ns, 900);
 	assert_int_equal(get_wait(fixture, 2).queued_ns, 900);
 	assert_int_equal(get_wait(fixture, 2).end_ns, 990);
 }
@@ -1150,7 +1150,7 @@ static void a_trace_that_lacks_memory_is_an_error(void **state _unused_)
 		add_whole_sample(fixture, 13, 101, 0x104000, 0x107000);
 		add_sample(fixture, 14, 101, "worker", 0x201000);
 		add_sample(fixture, 15, 101, "worker", 0x701000);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = build_in_memory(fixture);
 		is_short = failing_memory_end();
 		if (err != (is_short && !has_lost_items(fixture) ? -ENOMEM : 0))
@@ -1327,7 +1327,7 @@ int main(void)
 		TEST(a_fiber_below_a_threads_stack_is_another_region),
 		TEST(a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted),
 		TEST(a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler),
-		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
+		TEST(the_main_stack_has_the_lowest_start_that_was_seen),
 		TEST(the_main_stack_is_there_from_the_first_sample_on),
 		TEST(a_threads_first_sample_is_on_the_stack_that_is_reported_later),
 		TEST(another_threads_later_stack_is_not_taken_for_it),
@@ -1335,7 +1335,7 @@ int main(void)
 		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
 		TEST(a_fill_counts_once_it_changes_by_more_than_an_eighth),
 		TEST(samples_and_zones_share_process_thread_and_region),
-		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
+		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_started),
 		TEST(processes_come_with_their_ancestors),
 		TEST(threads_show_what_became_of_them),
 		TEST(what_became_of_a_thread_is_not_said_of_a_later_one_with_its_tid),

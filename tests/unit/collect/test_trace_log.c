@@ -42,11 +42,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void see(struct fixture *fixture, enum wire_stack_kind kind, uint32_t tid, uint64_t begin,
+static void see(struct fixture *fixture, enum wire_stack_kind kind, uint32_t tid, uint64_t start,
 		uint64_t end)
 {
 	const struct wire_stack_area area = {
-		.kind = kind, .pid = 5, .tid = tid, .begin = begin, .end = end, .time_ns = 100};
+		.kind = kind, .pid = 5, .tid = tid, .start = start, .end = end, .time_ns = 100};
 
 	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
 }
@@ -76,7 +76,7 @@ static void a_grown_stack_stays_one_area(void **state)
 	see(fixture, WIRE_STACK_MAIN, 6, LOW + 2 * PAGE, LOW + 9 * PAGE);
 	see(fixture, WIRE_STACK_MAIN, 5, LOW, LOW + 9 * PAGE);
 	assert_int_equal(count_areas(fixture), 1);
-	assert_int_equal(get_area(fixture, 0)->begin, LOW);
+	assert_int_equal(get_area(fixture, 0)->start, LOW);
 	assert_int_equal(get_area(fixture, 0)->kind, STACK_MAIN);
 	see(fixture, WIRE_STACK_OTHER, 5, LOW, LOW + 9 * PAGE);
 	see(fixture, WIRE_STACK_MAIN, 5, LOW, LOW + 8 * PAGE);
@@ -100,7 +100,7 @@ static void a_threads_stack_ends_with_the_page_of_its_own_data(void **state)
 	struct wire_stack_area area = {.kind = WIRE_STACK_THREAD,
 				       .pid = 5,
 				       .tid = 6,
-				       .begin = LOW,
+				       .start = LOW,
 				       .end = LOW + 9 * PAGE,
 				       .thread_pointer = LOW + 3 * PAGE + 16};
 
@@ -270,14 +270,14 @@ static void an_area_that_lacked_memory_can_be_added_again(void **state)
 		const struct wire_stack_area area = {.kind = kinds[i % 2],
 						     .pid = 5,
 						     .tid = 5,
-						     .begin = LOW + i * PAGE,
+						     .start = LOW + i * PAGE,
 						     .end = LOW + (i + 1) * PAGE,
 						     .time_ns = 100};
 
 		for (int64_t num_before = 0;; num_before++) {
 			int err;
 
-			failing_memory_begin(num_before);
+			failing_memory_start(num_before);
 			err = trace_log_add_area(fixture->log, 0, &area);
 			assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
 			assert_int_equal(count_areas(fixture), i + !err);
@@ -285,7 +285,7 @@ static void an_area_that_lacked_memory_can_be_added_again(void **state)
 				break;
 			has_failed[i % 2] = true;
 		}
-		assert_int_equal(get_area(fixture, i)->begin, area.begin);
+		assert_int_equal(get_area(fixture, i)->start, area.start);
 	}
 	assert_true(has_failed[0] && has_failed[1]);
 }

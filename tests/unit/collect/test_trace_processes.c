@@ -57,7 +57,7 @@ static void on_exit_of(struct fixture *fixture, uint64_t time_ns, pid_t pid)
 }
 
 /* All events have come. */
-static void begin(struct fixture *fixture)
+static void start(struct fixture *fixture)
 {
 	fixture->processes = trace_processes_new(fixture->table, fixture->timeline);
 	assert_non_null(fixture->processes);
@@ -97,7 +97,7 @@ static void a_pid_belongs_to_the_latest_image_that_had_started(void **state)
 	on_exec(fixture, 20, PID, "next");
 	on_exit_of(fixture, 30, PID);
 	on_fork(fixture, 40, PID, 1);
-	begin(fixture);
+	start(fixture);
 	assert_int_equal(trace_processes_find(fixture->processes, PID, 9), TIMELINE_NONE);
 	assert_int_equal(trace_processes_find(fixture->processes, PID, 10), 0);
 	assert_int_equal(trace_processes_find(fixture->processes, PID, 19), 0);
@@ -118,7 +118,7 @@ static void the_end_of_an_image_is_after_all_that_happened_to_it(void **state)
 	on_exec(fixture, 20, PID, "next");
 	on_exit_of(fixture, 30, PID);
 	on_fork(fixture, 40, PID, 1);
-	begin(fixture);
+	start(fixture);
 	first = use(fixture, 0);
 	assert_int_equal(get(fixture, first)->start_ns, 10);
 	assert_int_equal(get(fixture, first)->end_ns, 19);
@@ -135,7 +135,7 @@ static void an_image_brings_all_that_execs_made_of_it_once(void **state)
 	on_fork(fixture, 10, PID, 1);
 	on_exec(fixture, 20, PID, "second");
 	on_exec(fixture, 30, PID, "third");
-	begin(fixture);
+	start(fixture);
 	assert_false(trace_processes_has(fixture->processes, 0));
 	assert_int_equal(trace_processes_get(fixture->processes, 0), TIMELINE_NONE);
 	use(fixture, 1);
@@ -160,7 +160,7 @@ static void the_parent_is_the_one_that_forked(void **state)
 	on_fork(fixture, 20, CHILD, PID);
 	on_exit_of(fixture, 30, PID);
 	on_fork(fixture, 40, PID, 1);
-	begin(fixture);
+	start(fixture);
 	use(fixture, 1);
 	assert_count(fixture, 2);
 	assert_true(trace_processes_has(fixture->processes, 0));
@@ -175,7 +175,7 @@ static void siblings_share_their_ancestors(void **state)
 	on_fork(fixture, 10, PID, 1);
 	on_fork(fixture, 20, CHILD, PID);
 	on_fork(fixture, 30, CHILD + 1, PID);
-	begin(fixture);
+	start(fixture);
 	use(fixture, 1);
 	use(fixture, 2);
 	assert_count(fixture, 3);
@@ -188,12 +188,12 @@ static void a_line_of_ancestors_ends_after_64(void **state)
 
 	for (int i = 0; i < 70; i++)
 		on_fork(fixture, 10 + (uint64_t)i, PID + i, PID + i - 1);
-	begin(fixture);
+	start(fixture);
 	use(fixture, 63);
 	assert_count(fixture, 64);
 	assert_true(trace_processes_has(fixture->processes, 0));
 	trace_processes_free(fixture->processes);
-	begin(fixture);
+	start(fixture);
 	use(fixture, 64);
 	assert_count(fixture, 64 + 64);
 	assert_false(trace_processes_has(fixture->processes, 0));
@@ -221,7 +221,7 @@ static void user_and_command_line_go_along(void **state)
 	process = find_known(fixture, 10, PID);
 	process->has_uid = true;
 	process->uid = 1000;
-	begin(fixture);
+	start(fixture);
 	assert_int_equal(trace_processes_describe(fixture->processes, 0, &described), 0);
 	assert_int_equal(described.uid, 1000);
 	assert_true(described.has_uid);
@@ -256,7 +256,7 @@ static void the_timelines_own_processes_are_adopted_by_pid_and_start(void **stat
 	on_fork(fixture, 40, PID, 1);
 	for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
 		assert_int_equal(timeline_add_process(fixture->timeline, &known[i], NULL), 0);
-	begin(fixture);
+	start(fixture);
 	trace_processes_adopt(fixture->processes);
 	assert_false(trace_processes_has(fixture->processes, 0));
 	assert_false(trace_processes_has(fixture->processes, 1));
@@ -273,7 +273,7 @@ static void one_that_is_given_is_not_added(void **state)
 
 	on_fork(fixture, 10, PID, 1);
 	on_exec(fixture, 20, PID, "next");
-	begin(fixture);
+	start(fixture);
 	assert_int_equal(timeline_add_process(fixture->timeline,
 					      &(struct timeline_process){.pid = PID}, &given),
 			 0);
@@ -295,7 +295,7 @@ static void one_that_is_given_comes_with_its_family(void **state)
 	assert_int_equal(timeline_add_process(fixture->timeline,
 					      &(struct timeline_process){.pid = CHILD}, NULL),
 			 0);
-	begin(fixture);
+	start(fixture);
 	trace_processes_set(fixture->processes, 2, 0);
 	assert_int_equal(use(fixture, 2), 0);
 	assert_true(trace_processes_has(fixture->processes, 0));
@@ -315,7 +315,7 @@ static void what_happens_after_the_end_delays_it(void **state)
 	on_exec(fixture, 20, PID, "next");
 	on_exit_of(fixture, 30, PID);
 	on_fork(fixture, 40, CHILD, 1);
-	begin(fixture);
+	start(fixture);
 	/* Not in the timeline: nothing to change. */
 	trace_processes_note_alive(fixture->processes, 1, 100);
 	use(fixture, 0);

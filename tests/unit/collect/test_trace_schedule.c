@@ -55,7 +55,7 @@ static struct timeline *make_timeline(void)
 		assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
 	}
 	for (uint32_t i = 0; i < 3; i++) {
-		struct stack_region region = {.begin = 4096 * i, .end = 4096 * (i + 1)};
+		struct stack_region region = {.start = 4096 * i, .end = 4096 * (i + 1)};
 
 		assert_int_equal(timeline_add_region(timeline, &region, NULL), 0);
 	}
@@ -71,17 +71,17 @@ static struct recorded_occupancies *make_occupancies(void)
 }
 
 static void occupy(struct recorded_occupancies *occupancies, uint32_t thread, uint32_t region,
-		   uint64_t begin_ns, uint64_t end_ns)
+		   uint64_t start_ns, uint64_t end_ns)
 {
 	const struct timeline_consumer *consumer = recorded_occupancies_get_consumer(occupancies);
 	struct occupancy occupancy = {
-		.thread = thread, .region = region, .begin_ns = begin_ns, .end_ns = end_ns};
+		.thread = thread, .region = region, .start_ns = start_ns, .end_ns = end_ns};
 
-	assert_int_equal(consumer->begin_occupancy(consumer->context, &occupancy), 0);
+	assert_int_equal(consumer->start_occupancy(consumer->context, &occupancy), 0);
 	assert_int_equal(consumer->end_occupancy(consumer->context, &occupancy), 0);
 }
 
-/* Of the occupancies in order of begin. */
+/* Of the occupancies in order of start. */
 static void assert_ends(struct recorded_occupancies *occupancies, struct timeline *timeline,
 			const uint64_t *ends_ns, size_t count)
 {

@@ -541,7 +541,7 @@ static void a_table_that_lacked_memory_can_be_added_again(void **state _unused_)
 	for (;; num_before++) {
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		unwind_store_prepare(store, &made.table);
 		err = unwind_store_add_table(store, &made.table, &placement);
 		if (!failing_memory_end()) {
@@ -572,7 +572,7 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 			int err;
 			bool is_short;
 
-			failing_memory_begin(num_before);
+			failing_memory_start(num_before);
 			err = publish(1 + i * 4, now_ns, &range);
 			is_short = failing_memory_end_with(err);
 			has_failed |= is_short;
@@ -607,7 +607,7 @@ static void removing_takes_no_memory(void **state _unused_)
 	}
 	num_used = store->num_mappings;
 	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
-		failing_memory_begin(0);
+		failing_memory_start(0);
 		unwind_store_remove(store, PID, 2000, &ranges[i]);
 		assert_false(failing_memory_end());
 		assert_int_equal(ranges[i].count, 0);

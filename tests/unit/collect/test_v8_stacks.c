@@ -200,7 +200,7 @@ static void check_line(struct scene *scene, struct wire_v8_function *record, uin
 	record->shared += 16;
 }
 
-static void a_function_has_the_line_that_it_begins_in(void **state _unused_)
+static void a_function_has_the_line_that_it_starts_in(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
 	struct wire_v8_function record = describe(0x101, "g", "/srv/g.js", false);
@@ -382,10 +382,10 @@ static void fill_heap(void)
 	heap[NATIVE + 2] = (uintptr_t)bytes;
 	heap[NATIVE + 3] = sizeof(bytes) - 1;
 	for (uint32_t slot = 0; slot < 2; slot++) {
-		static const uint8_t begin[] = {0x41, 0xbc, 0, 0, 0, 0, 0xe8};
+		static const uint8_t start[] = {0x41, 0xbc, 0, 0, 0, 0, 0xe8};
 		int32_t distance = (int32_t)(code[slot] - (table + (size_t)slot * 8 + 5));
 
-		memcpy(code[slot], begin, sizeof(begin));
+		memcpy(code[slot], start, sizeof(start));
 		table[slot * 8] = 0xe9;
 		memcpy(table + (size_t)slot * 8 + 1, &distance, sizeof(distance));
 	}
@@ -417,7 +417,7 @@ static void functions_of_webassembly_are_found_in_their_module(void **state _unu
 	expect_frame(scene, 1, "two", "wasm", "");
 	expect_frame(scene, 2, "wasm-function[0]", "wasm", "");
 	assert_int_equal(scene->levels[3].pc, 3);
-	/* What sets up the frame has not begun, but the walk knows. */
+	/* What sets up the frame has not started, but the walk knows. */
 	pcs[0] |= WIRE_PC_ENTRY_STEP;
 	splice_wasm(scene, &layout, &list, pcs, 4);
 	assert_int_equal(scene->num_levels, 4);
@@ -472,7 +472,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_come_in_the_place_of_their_levels),
-		cmocka_unit_test(a_function_has_the_line_that_it_begins_in),
+		cmocka_unit_test(a_function_has_the_line_that_it_starts_in),
 		cmocka_unit_test(a_line_that_was_counted_is_taken),
 		cmocka_unit_test(without_its_source_a_function_has_no_line),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),

@@ -31,12 +31,12 @@ static void ranges_reach_to_the_next_address(_unused_ void **state)
 {
 	struct waker_code code = read_text(kallsyms);
 
-	assert_int_equal(code.wakeup.begin, 0xffffffff81001000);
+	assert_int_equal(code.wakeup.start, 0xffffffff81001000);
 	assert_int_equal(code.wakeup.end, 0xffffffff81001800);
 	assert_int_equal(code.interrupts.length, 3);
-	assert_int_equal(code.interrupts.items[0].begin, 0xffffffff81000d40);
+	assert_int_equal(code.interrupts.items[0].start, 0xffffffff81000d40);
 	assert_int_equal(code.interrupts.items[0].end, 0xffffffff81000d80);
-	assert_int_equal(code.interrupts.items[1].begin, 0xffffffff81000e00);
+	assert_int_equal(code.interrupts.items[1].start, 0xffffffff81000e00);
 	assert_int_equal(code.interrupts.items[1].end, 0xffffffff81000e20);
 	assert_int_equal(code.interrupts.items[2].end, 0xffffffff81000e40);
 	waker_code_release(&code);

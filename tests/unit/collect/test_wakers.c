@@ -11,11 +11,11 @@
 /* The interrupts of the kernel, which wakers take over. */
 static struct waker_code make_code(void)
 {
-	struct waker_code code = {.wakeup = {.begin = 0x1000, .end = 0x2000}};
+	struct waker_code code = {.wakeup = {.start = 0x1000, .end = 0x2000}};
 	struct code_range *added = array_add(&code.interrupts);
 
 	assert_non_null(added);
-	*added = (struct code_range){.begin = 0x3000, .end = 0x4000};
+	*added = (struct code_range){.start = 0x3000, .end = 0x4000};
 	return code;
 }
 
@@ -47,7 +47,7 @@ static void wakers_without_memory_are_released_as_others(void **state _unused_)
 		struct wakers wakers;
 		int err;
 
-		failing_memory_begin(num_before++);
+		failing_memory_start(num_before++);
 		err = wakers_init(&wakers, profile, &code);
 		is_short = failing_memory_end();
 		assert_int_equal(err, is_short ? -ENOMEM : 0);
@@ -99,7 +99,7 @@ static void a_stack_that_lacked_memory_can_be_made_again(void **state _unused_)
 		for (int i = 0; i < NUM_LEVELS; i++)
 			assert_int_equal(
 				profile_add_stack(profile, waker_stack, location, &waker_stack), 0);
-		failing_memory_begin(num_before++);
+		failing_memory_start(num_before++);
 		err = put_all(&wakers, waker_stack, comm, &stack, &waker);
 		is_short = failing_memory_end();
 		assert_int_equal(err, is_short ? -ENOMEM : 0);

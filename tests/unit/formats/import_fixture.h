@@ -101,7 +101,7 @@ static inline void assert_stacks(const struct format *format, const char *text, 
 	imported_release(&imported);
 }
 
-/* The text is not read; the message begins as expected. */
+/* The text is not read; the message starts as expected. */
 static inline void assert_refused(const struct format *format, const char *text,
 				  const char *expected)
 {

@@ -62,7 +62,7 @@ static inline void jfr_put_string(struct jfr_writer *writer, const char *string)
 }
 
 /* Sizes take four bytes, filled in at the end. */
-static inline void jfr_begin(struct jfr_writer *writer, uint64_t type)
+static inline void jfr_start(struct jfr_writer *writer, uint64_t type)
 {
 	writer->event = writer->chunk.length;
 	text_append(&writer->chunk, "\0\0\0\0", 4);
@@ -198,7 +198,7 @@ static inline void jfr_put_metadata(struct jfr_writer *writer, const char *eleme
 
 	jfr_put_element(&tree, &words, elements);
 	writer->metadata = writer->chunk.length;
-	jfr_begin(writer, 0);
+	jfr_start(writer, 0);
 	for (int i = 0; i < 3; i++)
 		jfr_put(writer, 0);
 	jfr_put(writer, words.items.length);
@@ -224,12 +224,12 @@ static inline struct jfr_writer jfr_writer_new(const char *elements)
 }
 
 /* Every checkpoint leads to the one before. */
-static inline void jfr_begin_checkpoint(struct jfr_writer *writer, uint64_t num_pools)
+static inline void jfr_start_checkpoint(struct jfr_writer *writer, uint64_t num_pools)
 {
 	size_t previous = writer->last_checkpoint;
 
 	writer->last_checkpoint = writer->chunk.length;
-	jfr_begin(writer, 1);
+	jfr_start(writer, 1);
 	jfr_put(writer, 0);
 	jfr_put(writer, 0);
 	jfr_put(writer, previous ? previous - writer->last_checkpoint : 0);
@@ -237,7 +237,7 @@ static inline void jfr_begin_checkpoint(struct jfr_writer *writer, uint64_t num_
 	jfr_put(writer, num_pools);
 }
 
-static inline void jfr_begin_pool(struct jfr_writer *writer, uint64_t type, uint64_t count)
+static inline void jfr_start_pool(struct jfr_writer *writer, uint64_t type, uint64_t count)
 {
 	jfr_put(writer, type);
 	jfr_put(writer, count);
@@ -248,7 +248,7 @@ static inline void jfr_put_symbols(struct jfr_writer *writer, int count, ...)
 {
 	va_list args;
 
-	jfr_begin_pool(writer, ID_SYMBOL, (uint64_t)count);
+	jfr_start_pool(writer, ID_SYMBOL, (uint64_t)count);
 	va_start(args, count);
 	for (int i = 1; i <= count; i++) {
 		jfr_put(writer, (uint64_t)i);
@@ -267,23 +267,23 @@ static inline void jfr_put_constants(struct jfr_writer *writer)
 	static const uint8_t frames[3][2][2] = {
 		{{2, 0}, {1, 0}}, {{1, 0}, {0, 0}}, {{2, 2}, {1, 1}}};
 
-	jfr_begin_checkpoint(writer, 6);
+	jfr_start_checkpoint(writer, 6);
 	jfr_put_symbols(writer, 3, "org/App", "main", "work");
-	jfr_begin_pool(writer, ID_CLASS, 1);
+	jfr_start_pool(writer, ID_CLASS, 1);
 	jfr_put(writer, 1);
 	jfr_put(writer, 1);
-	jfr_begin_pool(writer, ID_METHOD, 2);
+	jfr_start_pool(writer, ID_METHOD, 2);
 	for (uint64_t method = 1; method <= 2; method++) {
 		jfr_put(writer, method);
 		jfr_put(writer, 1);
 		jfr_put(writer, method + 1);
 	}
-	jfr_begin_pool(writer, ID_FRAME_TYPE, 3);
+	jfr_start_pool(writer, ID_FRAME_TYPE, 3);
 	for (uint64_t type = 0; type < 3; type++) {
 		jfr_put(writer, type);
 		jfr_put_string(writer, types[type]);
 	}
-	jfr_begin_pool(writer, ID_TRACE, 3);
+	jfr_start_pool(writer, ID_TRACE, 3);
 	for (uint64_t trace = 1; trace <= 3; trace++) {
 		uint64_t count = trace == 2 ? 1 : 2;
 
@@ -296,7 +296,7 @@ static inline void jfr_put_constants(struct jfr_writer *writer)
 			jfr_put(writer, frames[trace - 1][i][1]);
 		}
 	}
-	jfr_begin_pool(writer, ID_THREAD, 1);
+	jfr_start_pool(writer, ID_THREAD, 1);
 	jfr_put(writer, 1);
 	jfr_put_string(writer, "java");
 	jfr_put(writer, 815);
@@ -306,7 +306,7 @@ static inline void jfr_put_constants(struct jfr_writer *writer)
 
 static inline void jfr_put_execution(struct jfr_writer *writer, uint64_t trace, uint64_t state)
 {
-	jfr_begin(writer, ID_EVENT_EXECUTION);
+	jfr_start(writer, ID_EVENT_EXECUTION);
 	jfr_put(writer, 1000);
 	jfr_put(writer, 1);
 	jfr_put(writer, trace);
@@ -317,7 +317,7 @@ static inline void jfr_put_execution(struct jfr_writer *writer, uint64_t trace, 
 static inline void jfr_put_park(struct jfr_writer *writer, uint64_t trace, uint64_t ticks,
 				uint64_t size)
 {
-	jfr_begin(writer, ID_EVENT_PARK);
+	jfr_start(writer, ID_EVENT_PARK);
 	jfr_put(writer, 1000);
 	jfr_put(writer, ticks);
 	jfr_put(writer, 1);
@@ -329,7 +329,7 @@ static inline void jfr_put_park(struct jfr_writer *writer, uint64_t trace, uint6
 /* What the recorder was asked for. */
 static inline void jfr_put_setting(struct jfr_writer *writer, const char *name, const char *value)
 {
-	jfr_begin(writer, ID_EVENT_SETTING);
+	jfr_start(writer, ID_EVENT_SETTING);
 	jfr_put(writer, 1000);
 	jfr_put(writer, 0);
 	jfr_put(writer, ID_EVENT_EXECUTION);

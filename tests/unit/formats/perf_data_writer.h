@@ -27,7 +27,7 @@ struct perf_writer {
 	uint32_t num_names;
 	struct text attrs; /* section */
 	struct text ids;
-	size_t record; /* where the open record begins */
+	size_t record; /* where the open record starts */
 };
 
 static inline void perf_put(struct text *text, uint64_t value, size_t size)
@@ -44,7 +44,7 @@ static inline void perf_put_string(struct text *text, const char *string)
 	text_append(text, zeros, -length & 7);
 }
 
-static inline void perf_begin(struct perf_writer *writer, uint32_t type, uint16_t misc)
+static inline void perf_start(struct perf_writer *writer, uint32_t type, uint16_t misc)
 {
 	writer->record = writer->records.length;
 	perf_put(&writer->records, type, 4);
@@ -78,7 +78,7 @@ static inline void perf_add_event(struct perf_writer *writer, uint32_t type, uin
 	struct text *text = writer->is_pipe ? &writer->records : &writer->attrs;
 
 	if (writer->is_pipe)
-		perf_begin(writer, PERF_HEADER_ATTR, 0);
+		perf_start(writer, PERF_HEADER_ATTR, 0);
 	perf_put(text, type, 4);
 	perf_put(text, 128, 4);
 	perf_put(text, config, 8);
@@ -123,7 +123,7 @@ static inline void perf_add_build_id(struct perf_writer *writer, uint8_t byte, c
 static inline void perf_add_comm(struct perf_writer *writer, uint64_t time_ns, uint32_t pid,
 				 uint32_t tid, const char *comm, bool is_exec)
 {
-	perf_begin(writer, PERF_COMM, is_exec ? PERF_MISC_COMM_EXEC : 0);
+	perf_start(writer, PERF_COMM, is_exec ? PERF_MISC_COMM_EXEC : 0);
 	perf_put(&writer->records, pid, 4);
 	perf_put(&writer->records, tid, 4);
 	perf_put_string(&writer->records, comm);
@@ -138,7 +138,7 @@ static inline void perf_add_mmap(struct perf_writer *writer, uint64_t time_ns, u
 	uint8_t identity[24] = {20};
 
 	memset(identity + 4, build_id, 20);
-	perf_begin(writer, PERF_MMAP2, PERF_CPU_USER | (build_id ? PERF_MISC_BUILD_ID : 0));
+	perf_start(writer, PERF_MMAP2, PERF_CPU_USER | (build_id ? PERF_MISC_BUILD_ID : 0));
 	perf_put(&writer->records, pid, 4);
 	perf_put(&writer->records, pid, 4);
 	perf_put(&writer->records, start, 8);
@@ -152,7 +152,7 @@ static inline void perf_add_mmap(struct perf_writer *writer, uint64_t time_ns, u
 
 static inline void perf_add_kernel(struct perf_writer *writer)
 {
-	perf_begin(writer, PERF_MMAP, PERF_CPU_KERNEL);
+	perf_start(writer, PERF_MMAP, PERF_CPU_KERNEL);
 	perf_put(&writer->records, UINT64_C(0xffffffff), 8);
 	perf_put(&writer->records, WRITER_KERNEL_TEXT, 8);
 	perf_put(&writer->records, 1 << 24, 8);
@@ -165,7 +165,7 @@ static inline void perf_add_kernel(struct perf_writer *writer)
 static inline void perf_add_task(struct perf_writer *writer, enum perf_type type, uint64_t time_ns,
 				 uint32_t pid, uint32_t tid, uint32_t parent)
 {
-	perf_begin(writer, type, 0);
+	perf_start(writer, type, 0);
 	perf_put(&writer->records, pid, 4);
 	perf_put(&writer->records, parent, 4);
 	perf_put(&writer->records, tid, 4);
@@ -193,7 +193,7 @@ static inline void perf_add_sample(struct perf_writer *writer, const struct perf
 
 	while (length < 8 && spec->chain[length])
 		length++;
-	perf_begin(writer, PERF_SAMPLE, (uint16_t)(spec->mode ? spec->mode : PERF_CPU_USER));
+	perf_start(writer, PERF_SAMPLE, (uint16_t)(spec->mode ? spec->mode : PERF_CPU_USER));
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		perf_put(text, spec->id, 8);
 	if (type & PERF_SAMPLE_IP)
@@ -228,7 +228,7 @@ static inline void perf_add_sample(struct perf_writer *writer, const struct perf
 
 static inline void perf_add_round(struct perf_writer *writer)
 {
-	perf_begin(writer, PERF_FINISHED_ROUND, 0);
+	perf_start(writer, PERF_FINISHED_ROUND, 0);
 	perf_end(writer);
 }
 

@@ -84,7 +84,7 @@ static void make_small_page(struct text *page)
 	struct text executions = {0};
 	struct text methods = {0};
 
-	PUT(&executions, 2, 1, 4);                      /* stacks begin with methods 1 and 4 */
+	PUT(&executions, 2, 1, 4);                      /* stacks start with methods 1 and 4 */
 	PUT(&executions, 3, 2, 0, 1, 1, 2, 2, 2);       /* code of 0: 0, of 1: 10, of 2: 11 */
 	put_word(&executions, 1 | 1 << 1 | 1 << 4);     /* 11 0 0 10 */
 	PUT(&executions, 1, 1 + 0);                     /* synonym 0 is piece 0 */

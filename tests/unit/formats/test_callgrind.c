@@ -111,7 +111,7 @@ static void recursion_is_truncated(void **state _unused_)
 		      ESTIMATED, "main 1\nmain;f 6\nmain;f;g 4\n");
 }
 
-static void a_ring_that_nobody_calls_begins_somewhere(void **state _unused_)
+static void a_ring_that_nobody_calls_starts_somewhere(void **state _unused_)
 {
 	assert_warned(FORMAT,
 		      "events: Ir\nfn=a\n1 1\ncfn=b\ncalls=1 0\n1 5\nfn=b\n1 2\ncfn=a\ncalls=1 0\n"
@@ -119,7 +119,7 @@ static void a_ring_that_nobody_calls_begins_somewhere(void **state _unused_)
 		      ESTIMATED, "a 1\na;b 2\n");
 }
 
-/* Calls that were not seen, as collection was off: the rest begins with the function. */
+/* Calls that were not seen, as collection was off: the rest starts with the function. */
 static void what_no_call_accounts_for_is_a_stack_of_its_own(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 0\n1 4\nfn=f\n1 10\n",
@@ -376,7 +376,7 @@ int main(void)
 		cmocka_unit_test(functions_of_one_name_in_two_files_are_two),
 		cmocka_unit_test(a_function_is_shared_among_its_callers_in_proportion),
 		cmocka_unit_test(recursion_is_truncated),
-		cmocka_unit_test(a_ring_that_nobody_calls_begins_somewhere),
+		cmocka_unit_test(a_ring_that_nobody_calls_starts_somewhere),
 		cmocka_unit_test(what_no_call_accounts_for_is_a_stack_of_its_own),
 		cmocka_unit_test(parts_are_summed),
 		cmocka_unit_test(threads_are_kept_apart),

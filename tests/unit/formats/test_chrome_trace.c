@@ -37,7 +37,7 @@ static void times_may_be_before_zero(void **state _unused_)
 		0, "thread 1;before 420500\nthread 1;outer 6000\nthread 1;outer;inner 3000\n");
 }
 
-static void begins_and_ends_are_slices(void **state _unused_)
+static void starts_and_ends_are_slices(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("E", "", "3.5") "}," AT(
@@ -74,7 +74,7 @@ static void slices_without_end_last_until_their_threads(void **state _unused_)
 		      "thread 1;a 1000\nthread 1;a;b 2000\n");
 }
 
-static void ends_without_begin_are_reported(void **state _unused_)
+static void ends_without_start_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("E", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
 		      "FILE: 1 ends of slices without a start, skipping\n", "thread 1;b 2000\n");
@@ -110,7 +110,7 @@ static void what_outlasts_the_slice_around_it_is_truncated(void **state _unused_
 		      0, "thread 1;a 2000\nthread 1;a;b 2000\n");
 }
 
-static void begins_without_end_do_not_nest_without_bound(void **state _unused_)
+static void starts_without_end_do_not_nest_without_bound(void **state _unused_)
 {
 	struct imported imported = {0};
 	struct text text = {0};
@@ -398,7 +398,7 @@ static void slices_are_zones(void **state _unused_)
 
 	assert_int_equal(timeline_count_zone(timeline), 3);
 	assert_string_equal(timeline_get_string(timeline, zone->name), "inner");
-	assert_int_equal(zone->begin_ns, 2000);
+	assert_int_equal(zone->start_ns, 2000);
 	assert_int_equal(zone->end_ns, 5000);
 	assert_int_equal(zone->parent, 0);
 	assert_string_equal(
@@ -406,7 +406,7 @@ static void slices_are_zones(void **state _unused_)
 		"Main");
 	zone = timeline_get_zone(timeline, 2);
 	assert_string_equal(timeline_get_string(timeline, zone->name), "mark");
-	assert_int_equal(zone->begin_ns, zone->end_ns);
+	assert_int_equal(zone->start_ns, zone->end_ns);
 	assert_int_equal(zone->parent, 1);
 	timeline_free(timeline);
 	imported_release(&imported);
@@ -579,15 +579,15 @@ int main(void)
 		cmocka_unit_test(slices_weigh_the_time_that_no_inner_one_has),
 		cmocka_unit_test(times_may_be_strings),
 		cmocka_unit_test(times_may_be_before_zero),
-		cmocka_unit_test(begins_and_ends_are_slices),
+		cmocka_unit_test(starts_and_ends_are_slices),
 		cmocka_unit_test(events_may_come_in_any_order),
 		cmocka_unit_test(a_list_may_end_without_its_bracket),
 		cmocka_unit_test(an_event_that_is_truncated_is_reported),
 		cmocka_unit_test(slices_without_end_last_until_their_threads),
-		cmocka_unit_test(ends_without_begin_are_reported),
+		cmocka_unit_test(ends_without_start_are_reported),
 		cmocka_unit_test(an_end_is_of_the_slice_that_it_names),
 		cmocka_unit_test(what_outlasts_the_slice_around_it_is_truncated),
-		cmocka_unit_test(begins_without_end_do_not_nest_without_bound),
+		cmocka_unit_test(starts_without_end_do_not_nest_without_bound),
 		cmocka_unit_test(threads_and_processes_have_names),
 		cmocka_unit_test(ids_may_be_names),
 		cmocka_unit_test(ids_may_be_any_number),

@@ -118,7 +118,7 @@ static void a_byte_order_mark_is_dropped_once_at_the_start(void **state _unused_
 		       "z 1\n\xef\xbb\xbfy 2\n");
 }
 
-static void a_frame_may_begin_with_a_byte_order_mark(void **state _unused_)
+static void a_frame_may_start_with_a_byte_order_mark(void **state _unused_)
 {
 	assert_becomes(&format_folded, "x\n\xef\xbb\xbfy 2\n", "\xef\xbb\xbf\xef\xbb\xbfy 2\n");
 	assert_stays("\xef\xbb\xbf\xef\xbb\xbf;y 2\n");
@@ -411,7 +411,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lines of few names, of which some begin like others; each with the same count. */
+/* Lines of few names, of which some start like others; each with the same count. */
 static void make_text(uint32_t *random, bool is_sorted, struct text *ret)
 {
 	static const char *const names[] = {"a", "a b", "a b!", "b", "", "b_[k]", "a!"};
@@ -622,7 +622,7 @@ int main(void)
 		cmocka_unit_test(inside_a_stack_nothing_is_touched),
 		cmocka_unit_test(empty_frames_are_frames),
 		cmocka_unit_test(a_byte_order_mark_is_dropped_once_at_the_start),
-		cmocka_unit_test(a_frame_may_begin_with_a_byte_order_mark),
+		cmocka_unit_test(a_frame_may_start_with_a_byte_order_mark),
 		cmocka_unit_test(bytes_need_not_be_text),
 		cmocka_unit_test(counts_are_digits_and_perhaps_a_fraction),
 		cmocka_unit_test(leading_zeros_do_not_count),

@@ -36,7 +36,7 @@ static int compare(const struct folded_entry *a, const struct folded_entry *b)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Each stack begins with so many bytes that all have, and goes on with few different ones. */
+/* Each stack starts with so many bytes that all have, and goes on with few different ones. */
 static void assert_sorted(uint32_t seed, size_t num_common, uint32_t max_rest, uint32_t num_bytes)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));

@@ -404,7 +404,7 @@ static void damage_costs_its_block_and_is_reported(void **state _unused_)
 	imported_release(&imported);
 }
 
-/* The message begins as expected. */
+/* The message starts as expected. */
 static void assert_tar_refused(struct text *tar, bool is_strict, const char *expected)
 {
 	struct imported imported = {.import.is_strict = is_strict};

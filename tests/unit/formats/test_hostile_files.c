@@ -181,7 +181,7 @@ static size_t get_peak_kb(size_t before_kb)
 	return (size_t)usage.ru_maxrss > before_kb ? (size_t)usage.ru_maxrss - before_kb : 0;
 }
 
-/* Where a child's peak begins: at what its parent has, too. */
+/* Where a child's peak starts: at what its parent has, too. */
 static size_t get_resident_kb(void)
 {
 	unsigned long pages = 0;
@@ -400,7 +400,7 @@ static void changed_inputs_of_every_format_are_read_or_refused(void **state)
 /* A text, then pieces so many times, and ends as many times. */
 struct bomb {
 	const char *format;
-	const char *begin;
+	const char *start;
 	const char *chunk;
 	size_t times;
 	const char *end; /* NULL: it has none */
@@ -441,7 +441,7 @@ static bool nesting_explodes(const struct bomb *bomb)
 	char name[256];
 	bool has_exploded;
 
-	text_append_string(&text, bomb->begin);
+	text_append_string(&text, bomb->start);
 	for (size_t i = 0; i < bomb->times; i++)
 		text_append_string(&text, bomb->chunk);
 	for (size_t i = 0; bomb->end && i < bomb->times; i++)

@@ -193,7 +193,7 @@ static int decompress_match(unsigned int distance, struct text *plain)
 	return err;
 }
 
-static void a_match_begins_in_the_output_and_not_before_it(void **state)
+static void a_match_starts_in_the_output_and_not_before_it(void **state)
 {
 	struct text plain = {0};
 
@@ -227,7 +227,7 @@ int main(void)
 		cmocka_unit_test(steps_over_the_names_in_a_gzip_header),
 		cmocka_unit_test(every_truncation_is_damage),
 		cmocka_unit_test(every_flipped_byte_of_the_data_is_damage),
-		cmocka_unit_test(a_match_begins_in_the_output_and_not_before_it),
+		cmocka_unit_test(a_match_starts_in_the_output_and_not_before_it),
 		cmocka_unit_test(the_limit_stops_it),
 	};
 

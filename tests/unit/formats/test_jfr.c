@@ -81,7 +81,7 @@ static void the_process_of_the_threads_is_known(void **state _unused_)
 	struct imported imported = {0};
 
 	jfr_put_execution(&writer, 1, 1);
-	jfr_begin(&writer, ID_EVENT_INFORMATION);
+	jfr_start(&writer, ID_EVENT_INFORMATION);
 	jfr_put(&writer, 812);
 	jfr_end(&writer);
 	jfr_put_constants(&writer);
@@ -101,7 +101,7 @@ static void the_newest_definition_of_a_constant_counts(void **state _unused_)
 
 	jfr_put_constants(&writer);
 	jfr_put_execution(&writer, 1, 1);
-	jfr_begin_checkpoint(&writer, 1);
+	jfr_start_checkpoint(&writer, 1);
 	jfr_put_symbols(&writer, 2, "org/New", "start");
 	jfr_end(&writer);
 	jfr_finish(&writer);
@@ -111,33 +111,33 @@ static void the_newest_definition_of_a_constant_counts(void **state _unused_)
 /* async-profiler: native functions, and states that mean the wall clock. */
 static void put_native_constants(struct jfr_writer *writer, const char *first_state)
 {
-	jfr_begin_checkpoint(writer, 7);
+	jfr_start_checkpoint(writer, 7);
 	jfr_put_symbols(writer, 2, "libc.so.6", "read");
-	jfr_begin_pool(writer, ID_CLASS, 1);
+	jfr_start_pool(writer, ID_CLASS, 1);
 	jfr_put(writer, 1);
 	jfr_put(writer, 1);
-	jfr_begin_pool(writer, ID_METHOD, 1);
+	jfr_start_pool(writer, ID_METHOD, 1);
 	jfr_put(writer, 1);
 	jfr_put(writer, 1);
 	jfr_put(writer, 2);
-	jfr_begin_pool(writer, ID_FRAME_TYPE, 2);
+	jfr_start_pool(writer, ID_FRAME_TYPE, 2);
 	jfr_put(writer, 3);
 	jfr_put_string(writer, "Native");
 	jfr_put(writer, 5);
 	jfr_put_string(writer, "Kernel");
-	jfr_begin_pool(writer, ID_TRACE, 1);
+	jfr_start_pool(writer, ID_TRACE, 1);
 	jfr_put(writer, 1);
 	text_append_char(&writer->chunk, 0);
 	jfr_put(writer, 1);
 	jfr_put(writer, 1);
 	jfr_put(writer, UINT64_MAX);
 	jfr_put(writer, 3);
-	jfr_begin_pool(writer, ID_THREAD, 1);
+	jfr_start_pool(writer, ID_THREAD, 1);
 	jfr_put(writer, 1);
 	jfr_put_string(writer, "java");
 	jfr_put(writer, 815);
 	text_append_char(&writer->chunk, 0);
-	jfr_begin_pool(writer, ID_STATE, 2);
+	jfr_start_pool(writer, ID_STATE, 2);
 	jfr_put(writer, 0);
 	jfr_put_string(writer, first_state);
 	jfr_put(writer, 1);
@@ -213,7 +213,7 @@ static void a_sample_of_the_wall_clock_counts_for_all_its_ticks(void **state _un
 	writer = jfr_writer_new(metadata.data);
 	text_release(&metadata);
 	for (uint64_t samples = 20; samples <= 21; samples++) {
-		jfr_begin(&writer, 23);
+		jfr_start(&writer, 23);
 		jfr_put(&writer, 1000);
 		jfr_put(&writer, 1);
 		jfr_put(&writer, 1);
@@ -383,7 +383,7 @@ static void a_class_that_contains_itself_ends(void **state _unused_)
 	struct imported imported = {0};
 
 	jfr_put_execution(&writer, 1, 1);
-	jfr_begin_checkpoint(&writer, 0);
+	jfr_start_checkpoint(&writer, 0);
 	jfr_end(&writer);
 	jfr_finish(&writer);
 	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),

@@ -9,7 +9,7 @@
 #define KERNEL WRITER_CONTEXT(128)
 
 /* One event of some cycles, and a program "run" (7) that has /bin/run mapped at 0x1000. */
-static void begin(struct perf_writer *writer, uint64_t sample_type, bool is_pipe)
+static void start(struct perf_writer *writer, uint64_t sample_type, bool is_pipe)
 {
 	perf_writer_init(writer, sample_type, is_pipe);
 	writer->user_registers = 1 << 6 | 1 << 7 | 1 << 8;
@@ -57,7 +57,7 @@ static void return_addresses_are_in_the_call(void **state _unused_)
 {
 	struct perf_writer writer;
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_sample(&writer, &(struct perf_sample_spec){
 					 3, 7, 7, 11, 250, 0, {USER, 0x1010, 0x1020}, {0}, {0}});
 	assert_file(&writer, "", "run;run+0x41f;run+0x410 250\n");
@@ -67,7 +67,7 @@ static void pipes_say_what_files_have_around_their_records(void **state _unused_
 {
 	struct perf_writer writer;
 
-	begin(&writer, USUAL, true);
+	start(&writer, USUAL, true);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){3, 7, 7, 11, 250, 0, {USER, 0x1010}, {0}, {0}});
 	assert_file(&writer, "", "run;run+0x410 250\n");
@@ -78,7 +78,7 @@ static void the_kernel_is_called_by_the_program(void **state _unused_)
 	struct perf_writer writer;
 	uint64_t text = WRITER_KERNEL_TEXT;
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){3,
 						   7,
@@ -97,7 +97,7 @@ static void records_take_effect_in_order_of_time(void **state _unused_)
 	struct perf_writer writer;
 	struct perf_sample_spec spec = {5, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_sample(&writer, &spec);
 	spec.time_ns = 15;
 	perf_add_sample(&writer, &spec);
@@ -161,7 +161,7 @@ static void records_of_all_files_of_a_folder_are_one_order(void **state _unused_
 				    .import.num_members = 3};
 	struct perf_sample_spec spec = {5, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
 
-	begin(&writers[0], USUAL, false);
+	start(&writers[0], USUAL, false);
 	for (size_t i = 1; i < 3; i++)
 		perf_writer_init(&writers[i], USUAL, false);
 	perf_add_sample(&writers[1], &spec);
@@ -224,7 +224,7 @@ static void a_child_has_its_parents_code_until_it_execs(void **state _unused_)
 	struct perf_writer writer;
 	struct perf_sample_spec spec = {5, 8, 8, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_task(&writer, PERF_FORK, 3, 8, 8, 7);
 	perf_add_sample(&writer, &spec);
 	perf_add_comm(&writer, 6, 8, 8, "other", true);
@@ -239,7 +239,7 @@ static void code_stays_known_while_a_thread_lives(void **state _unused_)
 	struct perf_writer writer;
 	struct perf_sample_spec spec = {8, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_task(&writer, PERF_FORK, 3, 7, 9, 7);
 	perf_add_task(&writer, PERF_EXIT, 4, 7, 9, 7);
 	perf_add_task(&writer, PERF_FORK, 5, 7, 9, 7);
@@ -257,7 +257,7 @@ static void a_new_thread_keeps_the_name_it_was_made_under(void **state _unused_)
 {
 	struct perf_writer writer;
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_task(&writer, PERF_FORK, 3, 7, 9, 7);
 	perf_add_comm(&writer, 4, 7, 9, "worker", false);
 	perf_add_sample(&writer,
@@ -270,7 +270,7 @@ static void a_newer_mapping_takes_the_place_of_an_older_one(void **state _unused
 	struct perf_writer writer;
 	struct perf_sample_spec spec = {5, 7, 7, 11, 1, 0, {USER, 0x1810}, {0}, {0}};
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_mmap(&writer, 3, 7, 0x1800, 0x100, 0, "/lib/late.so", 0);
 	perf_add_sample(&writer, &spec);
 	spec.chain[1] = 0x1900;
@@ -283,7 +283,7 @@ static void modules_have_the_build_ids_of_the_record_or_of_the_file(void **state
 	struct perf_writer writer;
 	struct imported imported = {0};
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_build_id(&writer, 0xab, "/bin/run");
 	perf_add_mmap(&writer, 2, 7, 0x9000, 0x1000, 0, "/lib/a.so", 0xcd);
 	perf_add_sample(&writer, &(struct perf_sample_spec){
@@ -303,7 +303,7 @@ static void code_is_left_to_a_caller_who_will_name_it(void **state _unused_)
 	uint64_t text = WRITER_KERNEL_TEXT;
 	const struct location *location;
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){
 				3, 7, 7, 11, 1, 0, {KERNEL, text, USER, 0x1010}, {0}, {0}});
@@ -340,7 +340,7 @@ static void copied_stacks_are_walked_by_the_caller(void **state _unused_)
 	struct imported imported = {.import.walk = walk_two};
 	uint64_t text = WRITER_KERNEL_TEXT;
 
-	begin(&writer, USUAL | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, false);
+	start(&writer, USUAL | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, false);
 	perf_add_sample(&writer, &(struct perf_sample_spec){3,
 							    7,
 							    7,
@@ -361,7 +361,7 @@ static void copied_stacks_are_truncated_where_nobody_walks(void **state _unused_
 	struct perf_writer writer;
 	struct imported imported = {0};
 
-	begin(&writer, USUAL | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, false);
+	start(&writer, USUAL | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, false);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){
 				3, 7, 7, 11, 1, 0, {0}, {0x7000, 0x6000, 0x1010}, {0x1021}});
@@ -379,8 +379,8 @@ static void lost_records_are_reported(void **state _unused_)
 	struct perf_writer writer;
 	struct imported imported = {0};
 
-	begin(&writer, USUAL, false);
-	perf_begin(&writer, PERF_LOST, 0);
+	start(&writer, USUAL, false);
+	perf_start(&writer, PERF_LOST, 0);
 	perf_put(&writer.records, 11, 8);
 	perf_put(&writer.records, 5, 8);
 	perf_end_at(&writer, 3, 11);
@@ -402,7 +402,7 @@ static void a_truncated_file_gives_what_is_before(void **state _unused_)
 	struct perf_sample_spec spec = {4, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
 	struct text file;
 
-	begin(&writer, USUAL, true);
+	start(&writer, USUAL, true);
 	perf_add_sample(&writer, &spec);
 	perf_add_sample(&writer, &spec);
 	file = perf_writer_finish(&writer);
@@ -420,7 +420,7 @@ static void no_byte_flipped_or_truncated_does_harm(void **state _unused_)
 	struct perf_writer writer;
 	struct text file;
 
-	begin(&writer, USUAL, false);
+	start(&writer, USUAL, false);
 	perf_add_task(&writer, PERF_FORK, 3, 8, 8, 7);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){4, 8, 8, 11, 1, 0, {USER, 0x1010}, {0}, {0}});

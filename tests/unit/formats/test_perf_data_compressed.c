@@ -18,7 +18,7 @@ static void add_compressed(struct perf_writer *writer, ZSTD_CStream *stream, con
 
 	assert_int_equal(ZSTD_compressStream2(stream, &out, &in, ZSTD_e_flush), 0);
 	assert_int_equal(in.pos, size);
-	perf_begin(writer, PERF_COMPRESSED, 0);
+	perf_start(writer, PERF_COMPRESSED, 0);
 	text_append(&writer->records, compressed, out.pos);
 	perf_end(writer);
 }
@@ -70,7 +70,7 @@ static void what_is_before_damaged_compressed_records_counts(void **state _unuse
 	char *compressed = memmem(file.data, file.length, "\x28\xb5\x2f\xfd", 4);
 	uint16_t size;
 
-	/* The second piece begins with a block's header of 3 bytes, here of a kind that is none. */
+	/* The second piece starts with a block's header of 3 bytes, here of a kind that is none. */
 	assert_non_null(compressed);
 	memcpy(&size, compressed - 2, sizeof(size));
 	memset(compressed + size, 0xff, 3);
@@ -82,7 +82,7 @@ static void what_is_before_damaged_compressed_records_counts(void **state _unuse
 	text_release(&file);
 }
 
-static void begin_chunk(struct perf_writer *inner)
+static void start_chunk(struct perf_writer *inner)
 {
 	text_release(&inner->records);
 	perf_writer_init(inner, USUAL, false);
@@ -112,11 +112,11 @@ static void compressed_records_of_several_cpus_come_in_order_of_time(void **stat
 		perf_add_sample(&inner, &spec);
 		perf_add_sample(&inner, &spec);
 		add_compressed(&writer, stream, inner.records.data, inner.records.length);
-		begin_chunk(&inner);
+		start_chunk(&inner);
 		perf_add_comm(&inner, 100 * i + 10, pid, pid, "run", true);
 		perf_add_mmap(&inner, 100 * i + 11, pid, 0x1000, 0x1000, 0x400, "/bin/run", 0);
 		add_compressed(&writer, stream, inner.records.data, inner.records.length);
-		begin_chunk(&inner);
+		start_chunk(&inner);
 		perf_add_round(&writer);
 	}
 	ZSTD_freeCStream(stream);

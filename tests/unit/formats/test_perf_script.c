@@ -392,7 +392,7 @@ static void the_last_sample_needs_no_blank_line(void **state _unused_)
 }
 
 /* As in perf's text of 2014, or where an editor took the blanks. */
-static void frames_may_begin_without_blanks(void **state _unused_)
+static void frames_may_start_without_blanks(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      "\njava 19983 cycles:\n"
@@ -544,7 +544,7 @@ int main(void)
 		cmocka_unit_test(messages_between_samples_are_skipped_with_one_warning),
 		cmocka_unit_test(messages_may_precede_the_samples),
 		cmocka_unit_test(the_last_sample_needs_no_blank_line),
-		cmocka_unit_test(frames_may_begin_without_blanks),
+		cmocka_unit_test(frames_may_start_without_blanks),
 		cmocka_unit_test(brackets_within_a_name_do_not_end_it),
 		cmocka_unit_test(the_file_is_what_the_line_ends_in),
 		cmocka_unit_test(an_event_with_other_modifiers_is_another_metric),

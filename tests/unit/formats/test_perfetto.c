@@ -195,7 +195,7 @@ static void processes_without_pid_get_different_ones(void **state _unused_)
 }
 
 /* Memory of readers is bounded: what was emitted is emitted again from time to time. */
-static void a_long_sequence_begins_anew(void **state _unused_)
+static void a_long_sequence_starts_anew(void **state _unused_)
 {
 	struct profile *profile = profile_new();
 	struct tracked tracked;
@@ -204,7 +204,7 @@ static void a_long_sequence_begins_anew(void **state _unused_)
 
 	tracked_init(&tracked);
 	for (uint64_t i = 0; i < 400000; i++) {
-		tracked_begin(&tracked, 8000, 0, 2000000000000 + 2 * i);
+		tracked_start(&tracked, 8000, 0, 2000000000000 + 2 * i);
 		tracked_end(&tracked, 8000, 2000000000001 + 2 * i);
 	}
 	tracked_finish(&tracked, 0);
@@ -361,7 +361,7 @@ static void the_frame_of_most_stacks_has_a_short_number(void **state _unused_)
 	profile_free(profile);
 }
 
-static void stacks_that_begin_alike_are_reported_one_after_another(void **state _unused_)
+static void stacks_that_start_alike_are_reported_one_after_another(void **state _unused_)
 {
 	static const uint32_t pairs[][2] = {{0, 1}, {2, 1}, {0, 3}};
 	struct profile *profile = make_pairs(4, pairs, 3);
@@ -549,7 +549,7 @@ static void clocks_are_reported_first(void **state _unused_)
 	profile_free(profile);
 }
 
-/* Sequences' own clocks begin with the first comparison, which later ones do not go behind. */
+/* Sequences' own clocks start with the first comparison, which later ones do not go behind. */
 static void clocks_are_compared_again_after_the_machine_slept(void **state _unused_)
 {
 	struct clock_snapshot before = {
@@ -636,11 +636,11 @@ int main(void)
 		cmocka_unit_test(a_thread_with_the_tid_of_another_comes_behind_its_end),
 		cmocka_unit_test(what_becomes_of_a_thread_is_an_instant_of_its_own_track),
 		cmocka_unit_test(processes_without_pid_get_different_ones),
-		cmocka_unit_test(a_long_sequence_begins_anew),
+		cmocka_unit_test(a_long_sequence_starts_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
 		cmocka_unit_test(times_are_steps_and_late_ones_are_reported_in_full),
 		cmocka_unit_test(the_frame_of_most_stacks_has_a_short_number),
-		cmocka_unit_test(stacks_that_begin_alike_are_reported_one_after_another),
+		cmocka_unit_test(stacks_that_start_alike_are_reported_one_after_another),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
 		cmocka_unit_test(every_metric_is_written),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),

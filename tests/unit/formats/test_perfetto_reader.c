@@ -374,7 +374,7 @@ static void zones_come_back_as_they_were(void **state _unused_)
 	builder_release(&second);
 }
 
-static void every_zone_has_the_thread_it_began_on(void **state _unused_)
+static void every_zone_has_the_thread_it_started_on(void **state _unused_)
 {
 	struct zones_read_result first;
 	struct zones_read_result second;
@@ -701,7 +701,7 @@ int main(void)
 		cmocka_unit_test(complete_events_nest_by_their_times),
 		cmocka_unit_test(a_complete_event_ends_with_the_one_around_it),
 		cmocka_unit_test(zones_come_back_as_they_were),
-		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
+		cmocka_unit_test(every_zone_has_the_thread_it_started_on),
 		cmocka_unit_test(a_truncated_trace_is_read_up_to_its_end),
 		cmocka_unit_test(broken_bytes_never_crash),
 		cmocka_unit_test(packets_that_expand_without_end_are_refused),

@@ -23,11 +23,11 @@ static void regions_come_back_with_what_is_known_of_their_bounds(void **state _u
 	assert_int_equal(timeline_add_process(first.timeline, &process, NULL), 0);
 	assert_int_equal(timeline_add_thread(first.timeline, &thread, NULL), 0);
 	for (uint32_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
-		struct stack_region region = {.begin = 0x10000 * (i + 1),
+		struct stack_region region = {.start = 0x10000 * (i + 1),
 					      .end = 0x10000 * (i + 1) + 0x2000,
 					      .name = add_string(first.timeline, "stack"),
 					      .kind = (uint8_t)kinds[i]};
-		struct occupancy occupancy = {.begin_ns = 100 * i, .end_ns = 100 * i + 50};
+		struct occupancy occupancy = {.start_ns = 100 * i, .end_ns = 100 * i + 50};
 
 		assert_int_equal(timeline_add_region(first.timeline, &region, &occupancy.region),
 				 0);
@@ -40,7 +40,7 @@ static void regions_come_back_with_what_is_known_of_their_bounds(void **state _u
 	for (uint32_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
 		const struct stack_region *region = timeline_get_region(second.timeline, i);
 
-		assert_int_equal(region->begin, 0x10000 * (i + 1));
+		assert_int_equal(region->start, 0x10000 * (i + 1));
 		assert_int_equal(region->end, 0x10000 * (i + 1) + 0x2000);
 		assert_int_equal(region->kind, kinds[i]);
 	}

@@ -153,7 +153,7 @@ static void the_kernels_own_work_comes_back(void **state _unused_)
 		const struct timeline_kwork *kwork = timeline_get_kwork(second.timeline, i);
 		static const char *const names[] = {"virtio0", "", "flush"};
 
-		assert_int_equal(kwork->begin_ns, kworks[i].begin_ns);
+		assert_int_equal(kwork->start_ns, kworks[i].start_ns);
 		assert_int_equal(kwork->end_ns, kworks[i].end_ns);
 		assert_int_equal(kwork->cpu, kworks[i].cpu);
 		assert_int_equal(kwork->number, kworks[i].number);
@@ -399,8 +399,8 @@ static void add_child(struct timeline *timeline, uint32_t index, uint64_t end_ns
 					   .start_ns = 110 + index,
 					   .end_ns = end_ns};
 	struct timeline_thread thread = {.tid = 60 + index, .name = process.name};
-	struct stack_region region = {.begin = 4096, .end = 8192};
-	struct occupancy occupancy = {.begin_ns = 120 + index, .end_ns = 121 + index};
+	struct stack_region region = {.start = 4096, .end = 8192};
+	struct occupancy occupancy = {.start_ns = 120 + index, .end_ns = 121 + index};
 	struct task_event event = {.time_ns = 110 + index, .kind = TASK_EXEC, .name = process.name};
 	struct timeline_sample sample = {.time_ns = 120 + index, .weight = 1};
 
@@ -591,12 +591,12 @@ static void events_of_others_are_sorted_over_all_cpus(void **state _unused_)
 
 /* Fields of FtraceEvent. */
 enum {
-	SOFTIRQ_BEGIN = 24,
+	SOFTIRQ_START = 24,
 	SOFTIRQ_END = 25,
-	IRQ_BEGIN = 36,
+	IRQ_START = 36,
 	IRQ_END = 37,
 	WORK_END = 57,
-	WORK_BEGIN = 58
+	WORK_START = 58
 };
 
 /* An event of the kernel's own work, as ftrace has it; name may be NULL. */
@@ -615,8 +615,8 @@ static void put_kwork(struct text *bundle, uint32_t field, uint64_t time_ns, uin
 	put_message(bundle, 2, &event);
 }
 
-/* An end without a begin is of what began before the trace, or of what was lost; a begin without an end likewise. */
-static void each_begin_of_others_has_one_end(void **state _unused_)
+/* An end without a start is of what began before the trace, or of what was lost; a start without an end likewise. */
+static void each_start_of_others_has_one_end(void **state _unused_)
 {
 	static const struct timeline_kwork expected[] = {
 		{200, 210, 1, 24, 0, KWORK_IRQ},
@@ -630,16 +630,16 @@ static void each_begin_of_others_has_one_end(void **state _unused_)
 
 	put(&bundle, 1, 1);
 	put_kwork(&bundle, IRQ_END, 100, 24, NULL);
-	put_kwork(&bundle, IRQ_BEGIN, 200, 24, "virtio0");
+	put_kwork(&bundle, IRQ_START, 200, 24, "virtio0");
 	put_kwork(&bundle, IRQ_END, 210, 24, NULL);
 	put_kwork(&bundle, IRQ_END, 220, 24, NULL);
-	put_kwork(&bundle, SOFTIRQ_BEGIN, 300, 3, NULL);
-	put_kwork(&bundle, IRQ_BEGIN, 310, 25, "virtio1");
+	put_kwork(&bundle, SOFTIRQ_START, 300, 3, NULL);
+	put_kwork(&bundle, IRQ_START, 310, 25, "virtio1");
 	put_kwork(&bundle, IRQ_END, 320, 25, NULL);
 	put_kwork(&bundle, SOFTIRQ_END, 330, 3, NULL);
 	put_kwork(&bundle, SOFTIRQ_END, 340, 3, NULL);
-	put_kwork(&bundle, WORK_BEGIN, 400, 1, NULL);
-	put_kwork(&bundle, WORK_BEGIN, 420, 1, NULL);
+	put_kwork(&bundle, WORK_START, 400, 1, NULL);
+	put_kwork(&bundle, WORK_START, 420, 1, NULL);
 	put_kwork(&bundle, WORK_END, 450, 1, NULL);
 	put_kwork(&bundle, WORK_END, 460, 1, NULL);
 	put_packet(&trace, 1, 0, 0, KERNEL, &bundle);
@@ -652,7 +652,7 @@ static void each_begin_of_others_has_one_end(void **state _unused_)
 		bool is_found = false;
 
 		for (size_t j = 0; j < ARRAY_LENGTH(expected); j++)
-			is_found |= kwork->begin_ns == expected[j].begin_ns &&
+			is_found |= kwork->start_ns == expected[j].start_ns &&
 				    kwork->end_ns == expected[j].end_ns &&
 				    kwork->cpu == expected[j].cpu &&
 				    kwork->number == expected[j].number &&
@@ -726,7 +726,7 @@ int main(void)
 		cmocka_unit_test(what_became_of_threads_comes_back),
 		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
-		cmocka_unit_test(each_begin_of_others_has_one_end),
+		cmocka_unit_test(each_start_of_others_has_one_end),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
 		cmocka_unit_test(what_is_not_read_is_reported_where_the_trace_is_rewritten),
 	};

@@ -93,7 +93,7 @@ static struct text describe(const struct zones_read_result *result)
 
 		text_printf(&text, "%llu: %u, %llu to %llu to %llu, weighs %llu and %llu:",
 			    (unsigned long long)timeline_get_thread(timeline, wait->thread)->tid,
-			    wait->state, (unsigned long long)wait->begin_ns,
+			    wait->state, (unsigned long long)wait->start_ns,
 			    (unsigned long long)wait->queued_ns, (unsigned long long)wait->end_ns,
 			    (unsigned long long)wait->weight,
 			    (unsigned long long)wait->queue_weight);
@@ -169,7 +169,7 @@ static void a_wait_is_a_slice_with_the_stack_and_another_in_the_run_queue(void *
 	Perfetto__Trace *trace;
 
 	add_wait(fixture, "main;read;pipe_read_[k];schedule_timeout_[k];schedule_[k]",
-		 (struct timeline_wait){.begin_ns = 1000,
+		 (struct timeline_wait){.start_ns = 1000,
 					.queued_ns = 3000,
 					.end_ns = 3500,
 					.weight = 20 * PERIOD_NS,
@@ -205,7 +205,7 @@ static void a_stack_with_nothing_but_the_scheduler_of_the_kernel_gives_no_reason
 	Perfetto__Trace *trace;
 
 	add_wait(fixture, "main;read;schedule_[k]",
-		 (struct timeline_wait){.begin_ns = 1000, .queued_ns = 3000, .end_ns = 3000});
+		 (struct timeline_wait){.start_ns = 1000, .queued_ns = 3000, .end_ns = 3000});
 	trace = write_trace(fixture);
 	assert_int_equal(find_events(trace, events, 2), 2);
 	assert_int_equal(events[0]->track_event->n_debug_annotations, 1);
@@ -216,7 +216,7 @@ static void a_stack_with_nothing_but_the_scheduler_of_the_kernel_gives_no_reason
 static void a_flow_leads_from_the_waker_to_the_run_queue(void **state)
 {
 	struct fixture *fixture = *state;
-	struct timeline_wait wait = {.begin_ns = 1000,
+	struct timeline_wait wait = {.start_ns = 1000,
 				     .queued_ns = 3000,
 				     .end_ns = 3500,
 				     .thread = 1,
@@ -273,7 +273,7 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	struct text trace;
 
 	add_sampled_wait(fixture, "main;read;pipe_read_[k]",
-			 (struct timeline_wait){.begin_ns = 1000,
+			 (struct timeline_wait){.start_ns = 1000,
 						.queued_ns = 3000,
 						.end_ns = 3500,
 						.weight = 2000,
@@ -283,7 +283,7 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 						.waker_name = server,
 						.waker_stack = waker_stack});
 	add_sampled_wait(fixture, "main;burn",
-			 (struct timeline_wait){.begin_ns = 2000,
+			 (struct timeline_wait){.start_ns = 2000,
 						.queued_ns = 3600,
 						.end_ns = 3600,
 						.weight = 1600,
@@ -292,17 +292,17 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	add_sampled_wait(
 		fixture, "main;burn",
 		(struct timeline_wait){
-			.begin_ns = 3600, .queued_ns = 3600, .end_ns = 3700, .queue_weight = 100});
+			.start_ns = 3600, .queued_ns = 3600, .end_ns = 3700, .queue_weight = 100});
 	/* Woken before it had left its CPU: all of it is in the run queue. */
 	add_sampled_wait(fixture, "main;read;pipe_read_[k]",
-			 (struct timeline_wait){.begin_ns = 4000,
+			 (struct timeline_wait){.start_ns = 4000,
 						.queued_ns = 4000,
 						.end_ns = 4100,
 						.queue_weight = 100,
 						.thread = 1});
 	/* An interrupt woke it, and it ran at once. */
 	add_sampled_wait(fixture, "main;nanosleep",
-			 (struct timeline_wait){.begin_ns = 4200,
+			 (struct timeline_wait){.start_ns = 4200,
 						.queued_ns = 4300,
 						.end_ns = 4300,
 						.weight = 100,
@@ -311,7 +311,7 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 						.waker_stack = waker_stack});
 	/* It goes on at the end. */
 	add_sampled_wait(fixture, "main;read;folio_wait_[k]",
-			 (struct timeline_wait){.begin_ns = 5000,
+			 (struct timeline_wait){.start_ns = 5000,
 						.queued_ns = 9000,
 						.end_ns = 9000,
 						.weight = 4000,
@@ -339,7 +339,7 @@ static void stacks_of_waits_come_back_with_their_addresses(void **state)
 {
 	struct fixture *fixture = *state;
 	struct profile *profile = fixture->result.profile;
-	struct timeline_wait wait = {.begin_ns = 1000, .queued_ns = 3000, .end_ns = 3000};
+	struct timeline_wait wait = {.start_ns = 1000, .queued_ns = 3000, .end_ns = 3000};
 	struct frame frame = {.kind = FRAME_KERNEL};
 	const struct location *found;
 	struct zones_read_result second;
@@ -379,8 +379,8 @@ static void many_waits_refer_only_to_stacks_that_are_emitted(void **state)
 
 	wait.stack = builder_add_stack(fixture->result.profile, "main;burn");
 	for (uint64_t i = 0; i < 600000; i++) {
-		wait.begin_ns = 2000000000000 + 2 * i;
-		wait.queued_ns = wait.end_ns = wait.begin_ns + 1;
+		wait.start_ns = 2000000000000 + 2 * i;
+		wait.queued_ns = wait.end_ns = wait.start_ns + 1;
 		assert_int_equal(timeline_add_wait(fixture->result.timeline, &wait, NULL), 0);
 	}
 	trace = write_trace(fixture);

@@ -91,7 +91,7 @@ static void describe(const struct text *trace, struct text *ret)
 		const struct occupancy *occupancy = timeline_get_occupancy(read.timeline, i);
 
 		text_printf(ret, "%u on %u from %llu to %llu\n", occupancy->thread,
-			    occupancy->region, (unsigned long long)occupancy->begin_ns,
+			    occupancy->region, (unsigned long long)occupancy->start_ns,
 			    (unsigned long long)occupancy->end_ns);
 	}
 	for (uint32_t i = 0; i < timeline_count_in_use(read.timeline); i++) {

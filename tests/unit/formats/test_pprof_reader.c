@@ -632,7 +632,7 @@ static void other_files_are_not_taken_for_pprof(void **state _unused_)
 }
 
 /* Numbers that may be fields are in any bytes: "PK" is a duration. */
-static void a_beginning_that_fits_does_not_make_other_files_pprof(void **state _unused_)
+static void a_start_that_fits_does_not_make_other_files_pprof(void **state _unused_)
 {
 	static const char zip[] = "PK\3\4\24\0\0\0\10\0";
 	static const char numbers[] = "\x38\1\x48\2";
@@ -806,7 +806,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_profile_is_read),
-		cmocka_unit_test(a_beginning_that_fits_does_not_make_other_files_pprof),
+		cmocka_unit_test(a_start_that_fits_does_not_make_other_files_pprof),
 		cmocka_unit_test(ids_may_be_any_numbers),
 		cmocka_unit_test(a_mangled_system_name_is_not_shown),
 		cmocka_unit_test(names_of_others_cannot_break_a_line),

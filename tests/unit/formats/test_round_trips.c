@@ -461,7 +461,7 @@ static void waits_of_one_kind_are_enough(void **state _unused_)
 /* Its waits are slices, which a profile that became a trace does not have. */
 static void waits_without_any_tick_are_a_recording(void **state _unused_)
 {
-	struct timeline_wait wait = {.begin_ns = 1 * TICK_NS,
+	struct timeline_wait wait = {.start_ns = 1 * TICK_NS,
 				     .queued_ns = 20 * TICK_NS,
 				     .end_ns = 20 * TICK_NS,
 				     .weight = 5000000};

@@ -45,7 +45,7 @@ static const char expected[] = "nginx;main 16\n"
 			       "python3;main 8\n"
 			       "sh (-c);main 4\n";
 
-static void stacks_begin_with_what_interpreters_run(void **state _unused_)
+static void stacks_start_with_what_interpreters_run(void **state _unused_)
 {
 	struct profile *profile = make_profile();
 
@@ -146,7 +146,7 @@ static void a_thread_is_found_by_its_label(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_begin_with_what_interpreters_run),
+		cmocka_unit_test(stacks_start_with_what_interpreters_run),
 		cmocka_unit_test(formats_that_know_it_keep_it),
 		cmocka_unit_test(writing_changes_no_comm),
 		cmocka_unit_test(merged_profiles_keep_it),

@@ -29,7 +29,7 @@ static void lines_come_without_their_ends_and_are_counted(void **state _unused_)
 	assert_int_equal(lines.number, ARRAY_LENGTH(expected));
 }
 
-static void a_last_line_end_begins_no_line(void **state _unused_)
+static void a_last_line_end_starts_no_line(void **state _unused_)
 {
 	struct lines lines = lines_of("a\n", 2);
 	struct lines none = lines_of(NULL, 0);
@@ -66,7 +66,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_without_their_ends_and_are_counted),
-		cmocka_unit_test(a_last_line_end_begins_no_line),
+		cmocka_unit_test(a_last_line_end_starts_no_line),
 		cmocka_unit_test(pieces_are_compared_at_either_end_and_within),
 		cmocka_unit_test(blanks_at_both_ends_are_trimmed),
 	};

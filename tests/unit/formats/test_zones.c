@@ -57,7 +57,7 @@ static void a_zone_has_its_location_its_thread_and_its_times(void **state _unuse
 	assert_string_equal(string_of(&result, location->function), "load_level");
 	assert_string_equal(string_of(&result, location->file), "src/level.c");
 	assert_int_equal(location->line, 42);
-	assert_int_equal(zone->begin_ns, 100);
+	assert_int_equal(zone->start_ns, 100);
 	assert_int_equal(zone->end_ns, 250);
 	assert_string_equal(
 		string_of(&result, timeline_get_thread(result.timeline, zone->thread)->name),
@@ -292,7 +292,7 @@ static void where_time_goes_back_zones_are_on_a_second_track(void **state _unuse
 			    "zones are on 'one, track 2'\n");
 	assert_int_equal(timeline_count_zone(result.timeline), 7);
 	late = zone_of(&result, 4);
-	assert_true(late->begin_ns == 210 && late->end_ns == 300);
+	assert_true(late->start_ns == 210 && late->end_ns == 300);
 	assert_int_equal(late->parent, TIMELINE_NONE);
 	assert_int_not_equal(late->last_attribute, TIMELINE_NONE);
 	assert_int_equal(zone_of(&result, 5)->parent, 4);
@@ -406,7 +406,7 @@ static void events_are_written_in_order_of_time(void **state _unused_)
 }
 
 /* Sorted by time, 12000 would be within the reach of 20480, and the zones would not nest. */
-static void begins_keep_their_order_so_that_regions_stay_the_same(void **state _unused_)
+static void starts_keep_their_order_so_that_regions_stay_the_same(void **state _unused_)
 {
 	assert_same_when_written("THREAD, 1, a\n" LOCATION_1 "ZONE_START, 12000, 1, 20, 1\n"
 				 "ZONE_START, 20480, 1, 10, 1\nZONE_END, 20480, 15\n"
@@ -454,7 +454,7 @@ static void as_a_profile_a_stack_of_zones_weighs_its_own_time(void **state _unus
 	builder_release(&result);
 }
 
-static void what_was_written_before_ends_where_the_last_section_then_begins(void **state _unused_)
+static void what_was_written_before_ends_where_the_last_section_then_starts(void **state _unused_)
 {
 	static const char text[] = "#! process 1 a\nTHREAD, 1, a\n#! process 2 b\nTHREAD, 2, b\n"
 				   "#! process 3 c\n";
@@ -510,11 +510,11 @@ int main(void)
 		cmocka_unit_test(sections_of_several_processes_do_not_mix),
 		cmocka_unit_test(a_name_with_a_line_end_stays_on_its_line),
 		cmocka_unit_test(events_are_written_in_order_of_time),
-		cmocka_unit_test(begins_keep_their_order_so_that_regions_stay_the_same),
+		cmocka_unit_test(starts_keep_their_order_so_that_regions_stay_the_same),
 		cmocka_unit_test(a_stack_holds_zones_that_stand_before_it),
 		cmocka_unit_test(zones_of_no_length_nest_again_when_read_back),
 		cmocka_unit_test(as_a_profile_a_stack_of_zones_weighs_its_own_time),
-		cmocka_unit_test(what_was_written_before_ends_where_the_last_section_then_begins),
+		cmocka_unit_test(what_was_written_before_ends_where_the_last_section_then_starts),
 		cmocka_unit_test(the_format_is_known_by_its_first_record),
 	};
 

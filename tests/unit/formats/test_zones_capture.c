@@ -37,7 +37,7 @@ static void add_location(struct text *capture, uint64_t id, uint64_t name, uint6
 	text_append(capture, &line, sizeof(line));
 }
 
-static void begin(struct text *capture)
+static void start(struct text *capture)
 {
 	text_append(capture, "\x10PROF\x01\0\0", 9);
 }
@@ -75,7 +75,7 @@ static void every_record_is_understood(void **state _unused_)
 {
 	struct text capture = {0};
 
-	begin(&capture);
+	start(&capture);
 	add_string(&capture, 1, "Load");
 	add_string(&capture, 2, "load");
 	add_string(&capture, 3, "load.c");
@@ -120,7 +120,7 @@ static void parameters_keep_their_types(void **state _unused_)
 	struct zones_read_result result;
 	const struct zone_attribute *attribute;
 
-	begin(&capture);
+	start(&capture);
 	add_string(&capture, 1, "a");
 	add_string(&capture, 2, "b");
 	ADD(&capture, START, 8000, 1, 1, 9);
@@ -140,7 +140,7 @@ static void strings_and_locations_may_come_after_their_use(void **state _unused_
 {
 	struct text capture = {0};
 
-	begin(&capture);
+	start(&capture);
 	ADD(&capture, START, 8000, 1, 1, 9);
 	ADD(&capture, CATEGORY, 8000, 4);
 	ADD(&capture, END, 8000, 2);
@@ -156,7 +156,7 @@ static void a_truncated_capture_is_read_up_to_its_end(void **state _unused_)
 {
 	struct text capture = {0};
 
-	begin(&capture);
+	start(&capture);
 	ADD(&capture, START, 8000, 1, 1, 9);
 	ADD(&capture, END, 8000, 2);
 	ADD(&capture, START, 8000, 1, 1, 9);
@@ -171,7 +171,7 @@ static void zeros_behind_the_last_record_are_its_end(void **state _unused_)
 {
 	struct text capture = {0};
 
-	begin(&capture);
+	start(&capture);
 	text_append(&capture, "\0\0\xff", 3);
 	assert_written(&capture, "", "");
 }
@@ -180,7 +180,7 @@ static void what_is_declared_twice_is_a_warning(void **state _unused_)
 {
 	struct text capture = {0};
 
-	begin(&capture);
+	start(&capture);
 	for (int i = 0; i < 2; i++) {
 		ADD(&capture, THREAD, 1);
 		add_text(&capture, i ? "new" : "old");
@@ -201,18 +201,18 @@ static void errors_name_the_byte(void **state _unused_)
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message, "x: at byte 0: expected a capture of version 1");
 	builder_release(&result);
-	begin(&capture);
+	start(&capture);
 	text_append(&capture, "\x23", 1);
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message,
 			    "x: at byte 9: expected the type of a record, not 35");
 	builder_release(&result);
-	begin(&capture);
+	start(&capture);
 	ADD(&capture, END, 8000, 1);
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message, "x: at byte 9: no zone is open at pointer 8000");
 	builder_release(&result);
-	begin(&capture);
+	start(&capture);
 	ADD(&capture, COUNTER, 1);
 	add_text(&capture, "");
 	ADD(&capture, DOUBLE_VALUE, 1, 1, bits_of(NAN));

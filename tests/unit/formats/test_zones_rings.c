@@ -139,7 +139,7 @@ static void a_full_ring_has_the_last_zones_and_how_many_are_lost(void **state _u
 	report_zones(1000);
 	read_path(ring_path, &result);
 	count = timeline_count_zone(result.timeline);
-	/* A zone takes 128 bytes; the oldest block may have lost the begin of its first one. */
+	/* A zone takes 128 bytes; the oldest block may have lost the start of its first one. */
 	assert_in_range(count, 3 * 31, 4 * 32);
 	snprintf(
 		warning, sizeof(warning),
@@ -151,7 +151,7 @@ static void a_full_ring_has_the_last_zones_and_how_many_are_lost(void **state _u
 	builder_release(&result);
 }
 
-static void a_zone_that_lost_its_begin_or_end_does_no_harm(void **state _unused_)
+static void a_zone_that_lost_its_start_or_end_does_no_harm(void **state _unused_)
 {
 	struct zones_read_result result;
 
@@ -384,7 +384,7 @@ int main(void)
 		RINGS_TEST(the_layout_is_the_readers),
 		RINGS_TEST(all_that_is_reported_is_read),
 		RINGS_TEST(a_full_ring_has_the_last_zones_and_how_many_are_lost),
-		RINGS_TEST(a_zone_that_lost_its_begin_or_end_does_no_harm),
+		RINGS_TEST(a_zone_that_lost_its_start_or_end_does_no_harm),
 		RINGS_TEST(rings_of_threads_that_have_ended_are_used_again),
 		RINGS_TEST(a_child_has_a_file_of_its_own),
 		RINGS_TEST(the_name_is_that_of_the_last_run),

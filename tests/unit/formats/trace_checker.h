@@ -40,7 +40,7 @@ struct slice_event {
 	uint64_t track;
 	uint64_t time_ns;
 	size_t order;
-	bool is_begin;
+	bool is_start;
 };
 
 struct checker {
@@ -202,7 +202,7 @@ static inline int compare_events(const void *left, const void *right)
 	return a->order < b->order ? -1 : 1;
 }
 
-/* As a reader sorts them, by time and then as they come, begins and ends of a track pair up. */
+/* As a reader sorts them, by time and then as they come, starts and ends of a track pair up. */
 static inline void check_nesting(struct checker *checker)
 {
 	int64_t depth = 0;
@@ -211,7 +211,7 @@ static inline void check_nesting(struct checker *checker)
 	for (size_t i = 0; i < checker->num_events; i++) {
 		if (i && checker->events[i - 1].track != checker->events[i].track)
 			assert_int_equal(depth, 0);
-		depth += checker->events[i].is_begin ? 1 : -1;
+		depth += checker->events[i].is_start ? 1 : -1;
 		assert_true(depth >= 0);
 	}
 	assert_int_equal(depth, 0);

@@ -49,7 +49,7 @@ static inline void go_table_append(struct text *text, uint64_t value, size_t siz
 	text_append(text, &value, size);
 }
 
-/* Parts of the table; offsets in it count from where a part begins, plus the base. */
+/* Parts of the table; offsets in it count from where a part starts, plus the base. */
 struct go_table_parts {
 	struct text names;
 	struct text pcsp;

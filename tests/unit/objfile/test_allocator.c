@@ -30,7 +30,7 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 	struct text bytes = {0};
 	struct text names = {0};
 	uint8_t text[0x1000] = {
-		/* test %rdi,%rdi; je: as free() of glibc begins */
+		/* test %rdi,%rdi; je: as free() of glibc starts */
 		[0xa00] = 0x48,
 		[0xa01] = 0x85,
 		[0xa02] = 0xff,

@@ -7,7 +7,7 @@
 
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((const uint8_t[]){__VA_ARGS__})
 
-/* The length of the instruction at the begin of the bytes; 0: not known, or not whole. */
+/* The length of the instruction at the start of the bytes; 0: not known, or not whole. */
 static size_t length_of(const uint8_t *bytes, size_t size)
 {
 	struct instruction instruction;
@@ -175,7 +175,7 @@ static void code_is_split_into_functions_and_padding(void **state)
 	assert_int_equal(code_flow_split(code, sizeof(code), 0x1000, &map), 0);
 	assert_int_equal(range_map_finish(&map), 0);
 	assert_int_equal(map.ranges.length, 3);
-	/* A function may begin with a nop, for somebody to patch. */
+	/* A function may start with a nop, for somebody to patch. */
 	assert_int_equal(range_map_find(&map, 0x1001)->start, 0x1000);
 	assert_null(range_map_find(&map, 0x1002));
 	assert_int_equal(range_map_find(&map, 0x1006)->start, 0x1004);

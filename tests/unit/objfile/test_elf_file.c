@@ -36,7 +36,7 @@ static int try_file(const struct patch *patches, size_t num_patches, uint64_t ho
 	fd = open_bytes(file.data, file.length);
 	assert_int_equal(ftruncate(fd, (off_t)(file.length + hole_bytes)), 0);
 	text_release(&file);
-	err = elf_file_begin(fd, &elf);
+	err = elf_file_start(fd, &elf);
 	elf_end(elf);
 	return err;
 }
@@ -99,7 +99,7 @@ static int try_loaded_section(const char *name)
 	fd = open_bytes(file.data, file.length);
 	assert_int_equal(ftruncate(fd, 2 * GIGABYTE), 0);
 	text_release(&file);
-	err = elf_file_begin(fd, &elf);
+	err = elf_file_start(fd, &elf);
 	elf_end(elf);
 	return err;
 }
@@ -147,8 +147,8 @@ static void what_is_no_elf_file_of_this_machine_is_refused(void **state _unused_
 
 	assert_int_equal(try_file(&swapped, 1, 0), -ENOEXEC);
 	assert_int_equal(try_file(&class, 1, 0), -ENOEXEC);
-	assert_int_equal(elf_file_begin(text, &elf), -ENOEXEC);
-	assert_int_equal(elf_file_begin(truncated, &elf), -ENOEXEC);
+	assert_int_equal(elf_file_start(text, &elf), -ENOEXEC);
+	assert_int_equal(elf_file_start(truncated, &elf), -ENOEXEC);
 }
 
 static void files_of_32_bits_are_looked_at_as_well(void **state _unused_)
@@ -172,12 +172,12 @@ static void files_of_32_bits_are_looked_at_as_well(void **state _unused_)
 	_cleanup_close_ int bad = -1;
 	Elf *elf;
 
-	assert_int_equal(elf_file_begin(good, &elf), 0);
+	assert_int_equal(elf_file_start(good, &elf), 0);
 	elf_end(elf);
 	file.sections[1].sh_size = GIGABYTE;
 	bad = open_bytes(&file, sizeof(file));
 	assert_int_equal(ftruncate(bad, 2 * GIGABYTE), 0);
-	assert_int_equal(elf_file_begin(bad, &elf), -EFBIG);
+	assert_int_equal(elf_file_start(bad, &elf), -EFBIG);
 }
 
 int main(void)

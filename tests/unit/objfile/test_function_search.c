@@ -185,14 +185,14 @@ static void what_is_chosen_at_run_time_cannot_be_probed(void **state)
 	expect_said(file, "IFUNC");
 }
 
-static void an_offset_is_where_an_instruction_begins(void **state)
+static void an_offset_is_where_an_instruction_starts(void **state)
 {
-	static const uint64_t begins[] = {0, 1, 4, 9, 10};
+	static const uint64_t starts[] = {0, 1, 4, 9, 10};
 	struct file *file = *state;
 
-	for (size_t i = 0; i < ARRAY_LENGTH(begins); i++) {
-		assert_int_equal(search(file, "parse", begins[i]), 0);
-		expect_points(file, 1, begins[i], begins[i]);
+	for (size_t i = 0; i < ARRAY_LENGTH(starts); i++) {
+		assert_int_equal(search(file, "parse", starts[i]), 0);
+		expect_points(file, 1, starts[i], starts[i]);
 	}
 	for (uint64_t offset = 5; offset < 9; offset++)
 		assert_int_equal(search(file, "parse", offset), -EILSEQ);
@@ -370,7 +370,7 @@ int main(void)
 		TEST(a_version_is_no_part_of_the_name),
 		TEST(what_is_no_function_here_is_not_found),
 		TEST(what_is_chosen_at_run_time_cannot_be_probed),
-		TEST(an_offset_is_where_an_instruction_begins),
+		TEST(an_offset_is_where_an_instruction_starts),
 		TEST(an_offset_is_within_the_function),
 		TEST(a_demangled_name_is_found_with_parameters_and_without),
 		TEST(several_of_a_demangled_name_are_listed),

@@ -153,7 +153,7 @@ static void a_symbol_without_size_reaches_to_the_next_or_the_end_of_its_section(
 	objfile_unref(objfile);
 }
 
-/* Machine code at the begin of .text; behind it come instructions that lead nowhere. */
+/* Machine code at the start of .text; behind it come instructions that lead nowhere. */
 static void add_code(struct elf_writer *writer, uint8_t *text, const uint8_t *code, size_t size)
 {
 	memset(text, 0xf4, TEXT_SIZE); /* hlt */
@@ -299,18 +299,18 @@ static void a_symbol_without_size_ends_where_its_instructions_do(void **state)
 /* Functions of 64 bytes with a frame, each with padding behind it; returns the code's size. */
 static size_t make_padded_functions(uint8_t *code, size_t num_functions, uint8_t padding)
 {
-	static const uint8_t begin[] = {0x55, 0x48, 0x89, 0xe5};
+	static const uint8_t start[] = {0x55, 0x48, 0x89, 0xe5};
 
 	memset(code, 0x50, num_functions * 64); /* push %rax */
 	for (size_t i = 0; i < num_functions; i++) {
-		memcpy(code + i * 64, begin, sizeof(begin));
+		memcpy(code + i * 64, start, sizeof(start));
 		code[i * 64 + 58] = 0xc3;
 		memset(code + i * 64 + 59, padding, 5);
 	}
 	return num_functions * 64;
 }
 
-static void functions_without_description_begin_behind_padding(void **state)
+static void functions_without_description_start_behind_padding(void **state)
 {
 	static const struct symbol_key wanted[] = {
 		{"known", 0x1180, 0x10, STB_GLOBAL, STT_FUNC},
@@ -486,7 +486,7 @@ static void add_segment(struct elf_writer *writer, const char *name, uint64_t fl
 						    .size = size});
 }
 
-/* The ELF address that a mapping of a part of the file is found to begin at. */
+/* The ELF address that a mapping of a part of the file is found to start at. */
 static uint64_t address_of_mapping(const struct objfile *objfile, uint64_t file_offset,
 				   uint64_t size)
 {
@@ -516,7 +516,7 @@ static void code_between_data_in_one_page_gets_its_own_bias(void **state)
 	objfile_unref(objfile);
 }
 
-static void code_that_ends_in_the_page_where_other_code_begins_keeps_its_bias(void **state)
+static void code_that_ends_in_the_page_where_other_code_starts_keeps_its_bias(void **state)
 {
 	struct elf_writer writer = {0};
 	struct objfile *objfile;
@@ -799,7 +799,7 @@ int main(void)
 		cmocka_unit_test(a_symbol_without_size_ends_with_the_function_that_holds_it),
 		cmocka_unit_test(a_trampoline_is_described_from_the_byte_before_it),
 		cmocka_unit_test(a_symbol_without_size_ends_where_its_instructions_do),
-		cmocka_unit_test(functions_without_description_begin_behind_padding),
+		cmocka_unit_test(functions_without_description_start_behind_padding),
 		cmocka_unit_test(without_padding_nothing_is_said_about_functions),
 		cmocka_unit_test(the_best_of_several_names_is_chosen),
 		cmocka_unit_test(symbols_that_name_no_function_are_left_out),
@@ -808,7 +808,7 @@ int main(void)
 		cmocka_unit_test(names_that_do_not_end_are_left_out),
 		cmocka_unit_test(file_offsets_become_elf_addresses_by_segment),
 		cmocka_unit_test(code_between_data_in_one_page_gets_its_own_bias),
-		cmocka_unit_test(code_that_ends_in_the_page_where_other_code_begins_keeps_its_bias),
+		cmocka_unit_test(code_that_ends_in_the_page_where_other_code_starts_keeps_its_bias),
 		cmocka_unit_test(a_mapping_of_no_segment_has_no_bias),
 		cmocka_unit_test(code_is_read_as_far_as_its_segment_goes),
 		cmocka_unit_test(a_truncated_file_loses_its_symbols_only),

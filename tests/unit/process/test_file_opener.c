@@ -401,7 +401,7 @@ static void short_memory_is_an_error(void **state)
 	for (int64_t num_before = 0;; num_before++) {
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = file_opener_open(&fixture->opener, &fixture->range, &fixture->identity,
 				       &fixture->opened);
 		if (!failing_memory_end_with(err))

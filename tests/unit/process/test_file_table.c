@@ -732,7 +732,7 @@ static void short_memory_is_no_missing_file(void **state)
 		uint32_t files[4];
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		fresh.files = file_table_new(
 			fresh.proc.root, &(struct file_build_id_reader){read_test_build_id, NULL});
 		err = fresh.files ? add_each_kind(&fresh, files) : -ENOMEM;

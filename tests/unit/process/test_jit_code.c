@@ -145,7 +145,7 @@ static void short_memory_takes_no_earlier_name(_unused_ void **state)
 	enum { NUM = 40 };
 	bool has_failed = true;
 
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	assert_null(jit_code_new());
 	assert_true(failing_memory_end());
 	for (int64_t num_before = 0; has_failed; num_before++) {
@@ -154,7 +154,7 @@ static void short_memory_takes_no_earlier_name(_unused_ void **state)
 		uint64_t i;
 		int err = 0;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		for (i = 0; i < NUM && !err; i++) {
 			snprintf(name, sizeof(name), "the function with number %02d", (int)i);
 			err = jit_code_add(code, i, i * 0x3f0, i * 0x3f0 + 0x3f0, name,

@@ -303,7 +303,7 @@ static void short_memory_is_an_error_of_reading(_unused_ void **state)
 		struct jitdump *dump;
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		dump = jitdump_new(PID);
 		err = dump ? jitdump_refresh(dump, fd, UINT64_MAX) : -ENOMEM;
 		has_failed = failing_memory_end_with(err);

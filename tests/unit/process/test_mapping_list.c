@@ -225,7 +225,7 @@ static void short_memory_changes_no_mapping(_unused_ void **state)
 		bool is_changed;
 		int err;
 
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		err = mapping_list_add(&lists[0], &(struct mapping){10, 40, 0, 1}, &is_changed);
 		err = err ? err : mapping_list_share(&lists[1], &lists[0]);
 		err = err ? err : mapping_list_add(&lists[1], &mapping, &is_changed);

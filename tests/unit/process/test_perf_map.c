@@ -502,7 +502,7 @@ static void a_fifo_is_refused_without_being_opened(_unused_ void **state)
 	int watch;
 
 	assert_int_equal(mkfifo(path.data, 0600), 0);
-	watch = open_watch_begin(path.data);
+	watch = open_watch_start(path.data);
 	assert_int_equal(open_map(&proc, NULL), -EPERM);
 	assert_false(open_watch_end(watch));
 	fake_proc_remove(&proc);
@@ -538,7 +538,7 @@ static void short_memory_is_an_error_of_reading(_unused_ void **state)
 		int err;
 
 		assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		map = perf_map_new();
 		err = map ? perf_map_refresh(map, fd, UINT64_MAX) : -ENOMEM;
 		err = err ? err : perf_map_add_text(map, "3000 10 third", 13);

@@ -542,7 +542,7 @@ static int look_for_moved(struct process_image *of)
 }
 
 /* Each step with a child that has no code yet. */
-static int begin_child(struct process_image *child, struct process_image *parent)
+static int start_child(struct process_image *child, struct process_image *parent)
 {
 	const struct mapping memory = make_mapping(5, 35, FILE_NONE);
 	int err = process_image_inherit(child, parent);
@@ -579,7 +579,7 @@ static int live_with_child(struct process_image *made, struct process_image *chi
 	if (err)
 		return err;
 	err = look_for_moved(made);
-	return err ? err : begin_child(child, made);
+	return err ? err : start_child(child, made);
 }
 
 static int live(void *context _unused_)

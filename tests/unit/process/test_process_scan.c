@@ -287,7 +287,7 @@ static void an_exit_older_than_the_scan_ends_a_zombie(void **state)
 	assert_true(process->is_exited);
 }
 
-/* Such as the one that the kernel reports of a set-user-id program which it begins. */
+/* Such as the one that the kernel reports of a set-user-id program which it starts. */
 static void an_exit_older_than_the_scan_does_not_end_who_has_mappings(void **state)
 {
 	struct fixture *fixture = *state;

@@ -716,7 +716,7 @@ static void short_memory_is_an_error_and_what_comes_again_is_taken(void **state)
 		fresh.files = file_table_new(fresh.proc.root, NULL);
 		fresh.table = process_table_new(fresh.proc.root, fresh.files);
 		prepare(&fresh);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		has_failed = failing_memory_end_with(run_events(&fresh));
 		/* It goes on. */
 		assert_int_equal(run_events(&fresh), 0);
@@ -739,7 +739,7 @@ static void a_table_without_memory_is_none(void **state)
 	struct fixture *fixture = *state;
 
 	for (int64_t num_before = 0; num_before < 2; num_before++) {
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		assert_null(process_table_new("/proc", fixture->files));
 		assert_true(failing_memory_end());
 	}

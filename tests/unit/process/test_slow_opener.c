@@ -418,12 +418,12 @@ static void short_memory_is_counted_and_survived(void **state _unused_)
 	struct slow_opener *made = NULL;
 	bool has_failed = true;
 
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	assert_int_equal(slow_opener_new(&made), -ENOMEM);
 	assert_true(failing_memory_end());
 	assert_null(made);
 	for (int64_t num_before = 0; has_failed; num_before++) {
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		note_failure(&opener, NO_PID);
 		note_failure(&opener, NO_PID);
 		has_failed = failing_memory_end();
@@ -437,13 +437,13 @@ static void short_memory_is_counted_and_survived(void **state _unused_)
 		tear_down(state);
 		set_up(state);
 	}
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	assert_null(find_copying_user(&opener, 1));
 	assert_true(failing_memory_end());
 	copy_as(1, 5);
 	while (opener.copying.length < opener.copying.capacity)
 		copy_as((uid_t)opener.copying.length + 1, 1);
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	/* With the last one. */
 	assert_ptr_equal(find_copying_user(&opener, 100000),
 			 &opener.copying.items[opener.copying.length - 1]);
@@ -451,7 +451,7 @@ static void short_memory_is_counted_and_survived(void **state _unused_)
 	/* A file system that was not remembered is asked for again. */
 	assert_false(slow_opener_may_hang(&opener, 0, fd, 6));
 	opener.devices.length = opener.devices.capacity;
-	failing_memory_begin(0);
+	failing_memory_start(0);
 	assert_false(slow_opener_may_hang(&opener, 0, fd, 7));
 	assert_true(failing_memory_end());
 	assert_int_equal(opener.devices.length, opener.devices.capacity);
@@ -488,7 +488,7 @@ static void short_memory_is_an_error_of_reading(void **state _unused_)
 
 		assert_int_equal(slow_opener_read(&opener, 0, "/dev/null", 100, &text), 0);
 		text_release(&text);
-		failing_memory_begin(num_before);
+		failing_memory_start(num_before);
 		has_failed = failing_memory_end_with(
 			slow_opener_read(&opener, 0, "/proc/self/status", 1 << 20, &text));
 		if (!has_failed)

@@ -593,7 +593,7 @@ static void fields_that_are_static_are_no_others(void **state)
 	hotspot_tables_fake_free(whole);
 }
 
-/* An address below the file's own begin is none. */
+/* An address below the file's own start is none. */
 static void static_fields_lie_in_the_file(void **state)
 {
 	static const uint64_t addresses[] = {0, HOTSPOT_HEAPS};
@@ -758,7 +758,7 @@ static void without_a_list_of_heaps_it_is_to_be_tried_again(void **state)
 }
 
 /* The first reading sees one offset as it was before a constructor, and the heaps that are made after that. */
-static void what_was_read_before_it_had_begun_is_read_again(void **state)
+static void what_was_read_before_it_had_started_is_read_again(void **state)
 {
 	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 	struct fake_process process = {0};
@@ -883,11 +883,11 @@ static void long_names_are_no_others(void **state)
 static void names_may_lie_on_two_pages(void **state)
 {
 	(void)state;
-	for (uint64_t begin = HOTSPOT_PAGE - 2500; begin < HOTSPOT_PAGE; begin += 3) {
+	for (uint64_t start = HOTSPOT_PAGE - 2500; start < HOTSPOT_PAGE; start += 3) {
 		struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 		struct hotspot_layout layout;
 
-		fake->names_begin = begin;
+		fake->names_start = start;
 		assert_int_equal(find(fake, &layout), 0);
 		assert_int_equal(layout.support, SUPPORT_KNOWN);
 	}
@@ -1020,7 +1020,7 @@ int main(void)
 		cmocka_unit_test(without_one_of_their_fields_there_are_no_scopes),
 		cmocka_unit_test(before_it_runs_it_is_to_be_tried_again),
 		cmocka_unit_test(without_a_list_of_heaps_it_is_to_be_tried_again),
-		cmocka_unit_test(what_was_read_before_it_had_begun_is_read_again),
+		cmocka_unit_test(what_was_read_before_it_had_started_is_read_again),
 		cmocka_unit_test(names_that_are_not_relocated_are_to_be_tried_again),
 		cmocka_unit_test(a_version_that_is_not_known_is_not_waited_for),
 		cmocka_unit_test(what_cannot_be_read_is_an_error),

@@ -151,7 +151,7 @@ static bool check_method(struct live_java *live, uint64_t method)
 		       ? read_number(live, class + layout->class_file, 2)
 		       : read_number(live, pool + layout->pool_file, 2);
 	expect_symbol(live, read_pool_symbol(live, pool, file), FILE_NAME);
-	/* Its bytecode begins with iconst_0, istore_1 and ends with iload_1, ireturn. */
+	/* Its bytecode starts with iconst_0, istore_1 and ends with iload_1, ireturn. */
 	assert_int_equal(read_number(live, shared + layout->const_bytes, 2), 0x3c03);
 	assert_int_equal(
 		read_number(live,
@@ -202,7 +202,7 @@ static void check_scopes(struct live_java *live, uint64_t blob, uint64_t method,
 	assert_true(is_found);
 }
 
-/* The table of segments leads from the end of a block to its begin. */
+/* The table of segments leads from the end of a block to its start. */
 static void check_segments(const uint8_t *segments, uint64_t first, uint64_t last)
 {
 	unsigned int num_steps = 0;
@@ -412,10 +412,10 @@ static bool check_java(const char *java)
 }
 
 /*
- * While it begins, its file is mapped, relocated, and its constructors run. Returns whether it is one that is
+ * While it starts, its file is mapped, relocated, and its constructors run. Returns whether it is one that is
  * known.
  */
-static bool check_begin(const char *java)
+static bool check_start(const char *java)
 {
 	struct live_java live = {0};
 	struct hotspot_memory memory = {live_java_read, &live};
@@ -471,7 +471,7 @@ static void what_a_build_says_leads_to_its_code_and_methods(void **state)
 static void a_build_is_not_known_before_it_runs(void **state)
 {
 	(void)state;
-	check_all(check_begin);
+	check_all(check_start);
 }
 
 int main(void)

@@ -325,7 +325,7 @@ static void a_loop_has_what_is_behind_its_head(void **state)
 }
 
 /* They may be of methods that one way comes to and the other does not. */
-static void what_only_one_way_of_a_branch_leads_to_has_not_begun(void **state)
+static void what_only_one_way_of_a_branch_leads_to_has_not_started(void **state)
 {
 	struct scene *scene = *state;
 
@@ -337,7 +337,7 @@ static void what_only_one_way_of_a_branch_leads_to_has_not_begun(void **state)
 	EXPECT(scene, 14, 1, 5);
 	assert_true(scene->chain.may_lack_inlined);
 	EXPECT(scene, 23, AT_40);
-	/* It has begun before. */
+	/* It has started before. */
 	CODE_AT(scene, 45, 0x75, 65 - 47);
 	EXPECT(scene, 42, 2, 7, 1, 5);
 	/* A way that is lost. */
@@ -400,7 +400,7 @@ static void where_the_way_is_lost_both_neighbours_must_have_it(void **state)
 	}
 }
 
-static void of_long_code_the_begin_is_looked_at(void **state)
+static void of_long_code_the_start_is_looked_at(void **state)
 {
 	struct scene *scene = *state;
 
@@ -412,7 +412,7 @@ static void of_long_code_the_begin_is_looked_at(void **state)
 	assert_int_equal(scene->behind, HOTSPOT_SCOPES_MAX_CODE_BYTES);
 }
 
-static void code_does_not_end_before_it_begins(void **state)
+static void code_does_not_end_before_it_starts(void **state)
 {
 	struct scene *scene = *state;
 
@@ -572,16 +572,16 @@ static void as_many_descriptions_as_there_cannot_be_are_refused(void **state)
 {
 	struct scene *scene = *state;
 	const struct hotspot_scopes_layout *layout = &scene->layout.scopes;
-	uint32_t begin = PC_DESCS - BLOB;
+	uint32_t start = PC_DESCS - BLOB;
 
-	put(scene, BLOB + layout->scopes_pcs_end, begin - 16, 4);
+	put(scene, BLOB + layout->scopes_pcs_end, start - 16, 4);
 	assert_int_equal(find_at(scene, CODE), -EBADMSG);
-	put(scene, BLOB + layout->scopes_pcs_end, begin + 24, 4);
+	put(scene, BLOB + layout->scopes_pcs_end, start + 24, 4);
 	assert_int_equal(find_at(scene, CODE), -EBADMSG);
-	put(scene, BLOB + layout->scopes_pcs_end, begin + 16 * (HOTSPOT_SCOPES_MAX_PC_DESCS + 1),
+	put(scene, BLOB + layout->scopes_pcs_end, start + 16 * (HOTSPOT_SCOPES_MAX_PC_DESCS + 1),
 	    4);
 	assert_int_equal(find_at(scene, CODE), -EBADMSG);
-	put(scene, BLOB + layout->scopes_pcs_end, begin + 16 * HOTSPOT_SCOPES_MAX_PC_DESCS, 4);
+	put(scene, BLOB + layout->scopes_pcs_end, start + 16 * HOTSPOT_SCOPES_MAX_PC_DESCS, 4);
 	assert_int_equal(find_at(scene, CODE), -EFAULT);
 }
 
@@ -845,14 +845,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_loop_has_what_is_behind_its_head, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_only_one_way_of_a_branch_leads_to_has_not_begun, set_up, tear_down),
+			what_only_one_way_of_a_branch_leads_to_has_not_started, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(of_many_branches_none_is_followed, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(where_the_way_is_lost_both_neighbours_must_have_it,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(of_long_code_the_begin_is_looked_at, set_up,
+		cmocka_unit_test_setup_teardown(of_long_code_the_start_is_looked_at, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(code_does_not_end_before_it_begins, set_up,
+		cmocka_unit_test_setup_teardown(code_does_not_end_before_it_starts, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(where_nothing_is_described_there_is_nothing, set_up,
 						tear_down),

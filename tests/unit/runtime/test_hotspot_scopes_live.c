@@ -169,7 +169,7 @@ static bool is_chain(struct live_java *live, struct hotspot_methods *methods,
 	return true;
 }
 
-/* It prints where the words or the instruction begin that the place lies in, or is behind. */
+/* It prints where the words or the instruction start that the place lies in, or is behind. */
 static bool is_in_scopes(struct live_java *live, struct hotspot_methods *methods,
 			 const struct hotspot_scopes *scopes, const struct printed_place *place)
 {

@@ -43,7 +43,7 @@
 #define INTERPRETED   0x4000 /* bytes */
 #define CALL_STUB     (CODE(0) + 0xe000)
 #define SEGMENT_SHIFT 7
-#define BLOB_CODE     0x180 /* from a blob's begin to its code */
+#define BLOB_CODE     0x180 /* from a blob's start to its code */
 #define WORD(n)       (STACK + 8ull * (n))
 #define RETURN        (CODE(0) + 0x4040) /* follows a call */
 #define NO_RETURN     (CODE(0) + 0x5040) /* does not */
@@ -191,7 +191,7 @@ struct blob {
 	bool is_adapter;
 };
 
-/* As HotSpot writes the table: chains begin again when a byte is full. */
+/* As HotSpot writes the table: chains start again when a byte is full. */
 static void put_segments(struct fake_process *scene, uint32_t heap, uint32_t first, uint32_t count)
 {
 	uint8_t hop = 0;
@@ -202,7 +202,7 @@ static void put_segments(struct fake_process *scene, uint32_t heap, uint32_t fir
 	}
 }
 
-/* Returns where its code begins. */
+/* Returns where its code starts. */
 static uint64_t put_blob(struct fake_process *scene, const struct blob *blob)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
@@ -250,21 +250,21 @@ static uint64_t put_stub(struct fake_process *scene, uint32_t frame_words)
 }
 
 /* The thread is there, with its stack pointer at the stack's first word. */
-static void begin_at(struct fake_process *scene, uint64_t pc, uint64_t fp, uint64_t r13)
+static void start_at(struct fake_process *scene, uint64_t pc, uint64_t fp, uint64_t r13)
 {
 	const struct wire_registers registers = {.pc = pc, .sp = STACK, .fp = fp};
 
-	walk_begin(&scene->walk, &registers);
+	walk_start(&scene->walk, &registers);
 	scene->walk.num_frames = 1;
 	scene->walk.end = WALK_AT_HOTSPOT_CODE;
-	assert_int_equal(hotspot_begin(&scene->hotspot, r13), 0);
+	assert_int_equal(hotspot_start(&scene->hotspot, r13), 0);
 	scene->num_reads = 0;
 }
 
 /* The same as the caller of something. */
-static void begin_outside(struct fake_process *scene, uint64_t pc, uint64_t fp)
+static void start_outside(struct fake_process *scene, uint64_t pc, uint64_t fp)
 {
-	begin_at(scene, pc, fp, 0);
+	start_at(scene, pc, fp, 0);
 	scene->walk.is_exact = scene->walk.is_innermost = 0;
 	scene->walk.num_frames = 4;
 }
@@ -304,20 +304,20 @@ static struct wire_runtime_frame get_frame(const struct fake_process *scene)
 	return scene->frames[scene->hotspot.num_frames - 1];
 }
 
-/* Whatever cannot be read, of a step that begins as it does now: the walk ends, or comes to where it comes when all can. */
-static void assert_needs_what_it_reads(const struct fake_process *begun, uint64_t pc, uint64_t sp)
+/* Whatever cannot be read, of a step that starts as it does now: the walk ends, or comes to where it comes when all can. */
+static void assert_needs_what_it_reads(const struct fake_process *started, uint64_t pc, uint64_t sp)
 {
 	struct fake_process *scene = malloc(sizeof(*scene));
 	uint64_t num_reads;
 	uint64_t num_ended = 0;
 
 	assert_non_null(scene);
-	*scene = *begun;
+	*scene = *started;
 	assert_int_equal(step(scene), 0);
 	num_reads = scene->num_reads;
 	assert_true(num_reads > 0);
 	for (uint64_t i = 0; i < num_reads; i++) {
-		*scene = *begun;
+		*scene = *started;
 		scene->failing_read = i;
 		if (step(scene)) {
 			num_ended++;
@@ -381,17 +381,17 @@ static void the_interpreter_ends_where_it_does_now(void **state _unused_)
 							       .frame_words = FRAME_WORDS});
 
 		assert_in_range(code, INTERPRETER, INTERPRETER + INTERPRETED);
-		begin_at(scene, code + 0x40, CALLER_FP, 0);
+		start_at(scene, code + 0x40, CALLER_FP, 0);
 		assert_true(scene->hotspot.interpreter_end == INTERPRETER + INTERPRETED);
 		put_number(scene, QUEUE + scene->hotspot.layout.queue_bytes, 0x1000, 4);
 		put_word(scene, WORD(FRAME_WORDS - 2), CALLER_FP);
 		put_word(scene, WORD(FRAME_WORDS - 1), RETURN);
-		begin_at(scene, code + 0x40, CALLER_FP, 0);
+		start_at(scene, code + 0x40, CALLER_FP, 0);
 		assert_true(scene->hotspot.interpreter_end == INTERPRETER + 0x1000);
 		assert_steps(scene, RETURN, WORD(FRAME_WORDS), CALLER_FP);
 
 		scene->num_reads = scene->failing_read = 0;
-		assert_int_not_equal(hotspot_begin(&scene->hotspot, 0), 0);
+		assert_int_not_equal(hotspot_start(&scene->hotspot, 0), 0);
 		free(scene);
 	}
 }
@@ -506,7 +506,7 @@ static void chains_that_lead_nowhere_end(void **state _unused_)
 	put_number(scene, SEGMENTS(1) + 257, 3, 1); /* to a free one */
 	put_number(scene, SEGMENTS(1) + 254, FREE_SEGMENT, 1);
 	assert_no_blob(scene, pc);
-	/* Beyond the begin, where another heap's blob is. */
+	/* Beyond the start, where another heap's blob is. */
 	put_blob(scene, &(struct blob){.segment = 511, .num_segments = 40});
 	put_number(scene, SEGMENTS(1) - 1, 0, 1);
 	put_number(scene, SEGMENTS(1) + 20, 21, 1);
@@ -543,9 +543,9 @@ static void free_blocks_and_other_memory_hold_no_blob(void **state _unused_)
 	assert_no_blob(scene, code);
 	assert_no_blob(scene, CODE(0) - 1);
 	assert_no_blob(scene, CODE(WIRE_HOTSPOT_MAX_HEAPS - 1) + CODE_BYTES);
-	begin_at(scene, CODE(0) - 16, CALLER_FP, 0);
+	start_at(scene, CODE(0) - 16, CALLER_FP, 0);
 	assert_ends(scene, WALK_JIT_CODE);
-	begin_at(scene, code, CALLER_FP, 0);
+	start_at(scene, code, CALLER_FP, 0);
 	assert_ends(scene, WALK_JIT_CODE);
 	assert_int_equal(scene->hotspot.num_frames, 0);
 	free(scene);
@@ -637,7 +637,7 @@ static struct fake_process *scene_of_interrupted(enum hotspot_walk_version versi
 	put_word(scene, WORD(at->return_word), return_address);
 	if (at->fp_word != IN_REGISTER)
 		put_word(scene, WORD(at->fp_word), CALLER_FP);
-	begin_at(scene, scene->code + at->pc, at->fp_word == IN_REGISTER ? CALLER_FP : 3, 0);
+	start_at(scene, scene->code + at->pc, at->fp_word == IN_REGISTER ? CALLER_FP : 3, 0);
 	return scene;
 }
 
@@ -684,7 +684,7 @@ static void assert_called_by(enum hotspot_walk_version version, uint64_t return_
 	put_call(scene, return_address, target);
 	/* The same where it has called a C function, or a stub. */
 	for (int called = 0; called < 3; called++) {
-		begin_at(scene, scene->code + at.pc, 3, 0);
+		start_at(scene, scene->code + at.pc, 3, 0);
 		scene->walk.is_exact = !called;
 		if (called == 2)
 			scene->hotspot.last_level = scene->hotspot.any_stub_level =
@@ -695,7 +695,7 @@ static void assert_called_by(enum hotspot_walk_version version, uint64_t return_
 			assert_ends(scene, WALK_JIT_CODE);
 	}
 	/* Where it has called Java's code the stack pointer is where it has to be. */
-	begin_outside(scene, scene->code + at.pc, 3);
+	start_outside(scene, scene->code + at.pc, 3);
 	scene->hotspot.last_level = scene->walk.num_frames - 1;
 	assert_steps(scene, return_address, WORD(at.return_word + 1), CALLER_FP);
 	free(scene);
@@ -730,7 +730,7 @@ static void a_method_is_called_by_javas_code(void **state _unused_)
 
 		scene->code = put_method_code(scene, FRAME_WORDS, 0);
 		put_word(scene, WORD(FRAME_WORDS - 1), SYMBOLS);
-		begin_outside(scene, scene->code + 0x20, 3);
+		start_outside(scene, scene->code + 0x20, 3);
 		assert_ends(scene, WALK_JIT_CODE);
 		free(scene);
 	}
@@ -755,16 +755,16 @@ static void callers_are_complete_and_nothing_is_asked_of_them(void **state _unus
 		scene->code = put_method_code(scene, FRAME_WORDS, 64);
 		put_word(scene, WORD(5), NO_RETURN);
 		put_word(scene, WORD(4), CALLER_FP);
-		begin_outside(scene, scene->code + 0x20, 3);
+		start_outside(scene, scene->code + 0x20, 3);
 		assert_needs_what_it_reads(scene, NO_RETURN, WORD(6));
 		assert_steps(scene, NO_RETURN, WORD(6), CALLER_FP);
 		assert_int_equal(LEVEL_OF(get_frame(scene).position), 3);
 		/* A call may be the last thing that there is in the code. */
-		begin_outside(scene, scene->hotspot.blob_end, 3);
+		start_outside(scene, scene->hotspot.blob_end, 3);
 		assert_steps(scene, NO_RETURN, WORD(6), CALLER_FP);
 
 		put_word(scene, WORD(5), 0x123);
-		begin_outside(scene, scene->code + 0x20, 3);
+		start_outside(scene, scene->code + 0x20, 3);
 		assert_ends(scene, WALK_NO_RETURN_ADDRESS);
 		free(scene);
 	}
@@ -782,9 +782,9 @@ static void no_frame_has_a_size_that_cannot_be(void **state _unused_)
 
 			scene->code = put_method_code(scene, sizes[i], 0);
 			put_word(scene, WORD(0), RETURN);
-			begin_at(scene, scene->code + 0x20, CALLER_FP, 0);
+			start_at(scene, scene->code + 0x20, CALLER_FP, 0);
 			assert_ends(scene, WALK_JIT_CODE);
-			begin_outside(scene, scene->code + 0x20, CALLER_FP);
+			start_outside(scene, scene->code + 0x20, CALLER_FP);
 			assert_ends(scene, WALK_JIT_CODE);
 			free(scene);
 		}
@@ -796,9 +796,9 @@ static void a_frame_that_goes_beyond_the_stack_ends_the_walk(void **state _unuse
 	struct fake_process *scene = scene_new(HOTSPOT_25);
 
 	scene->code = put_method_code(scene, HOTSPOT_MAX_FRAME_BYTES / 8, 0);
-	begin_outside(scene, scene->code + 0x20, CALLER_FP);
+	start_outside(scene, scene->code + 0x20, CALLER_FP);
 	assert_ends(scene, WALK_READ_FAILED);
-	begin_at(scene, scene->code + 0x20, CALLER_FP, 0);
+	start_at(scene, scene->code + 0x20, CALLER_FP, 0);
 	assert_ends(scene, WALK_JIT_CODE);
 	free(scene);
 }
@@ -810,7 +810,7 @@ static uint32_t get_fingerprint(struct fake_process *scene, const struct blob *b
 
 	scene->code = put_blob(scene, blob);
 	put_number(scene, scene->code - BLOB_CODE + layout->nmethod_compile_id, compile_id, 4);
-	begin_outside(scene, scene->code + 0x20, CALLER_FP);
+	start_outside(scene, scene->code + 0x20, CALLER_FP);
 	assert_int_equal(step(scene), 0);
 	return get_frame(scene).fingerprint;
 }
@@ -837,7 +837,7 @@ static void of_more_methods_than_are_kept_the_outer_ones_are_left_out(void **sta
 	struct fake_process *scene = scene_new(HOTSPOT_17);
 
 	scene->code = put_method_code(scene, 2, 0);
-	begin_outside(scene, scene->code + 0x20, CALLER_FP);
+	start_outside(scene, scene->code + 0x20, CALLER_FP);
 	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES + 2; i++) {
 		scene->walk.num_frames = i + 1;
 		scene->walk.registers.pc = scene->code + 0x20;
@@ -867,12 +867,12 @@ static void stubs_of_a_known_size_are_like_methods_without_one(void **state _unu
 
 	scene->code = put_stub(scene, FRAME_WORDS);
 	put_frame(scene, 4, RETURN);
-	begin_outside(scene, scene->code + 0x20, 3);
+	start_outside(scene, scene->code + 0x20, 3);
 	assert_steps(scene, RETURN, WORD(6), CALLER_FP);
-	begin_at(scene, scene->code + 0x20, 3, 0);
+	start_at(scene, scene->code + 0x20, 3, 0);
 	assert_steps(scene, RETURN, WORD(6), CALLER_FP);
 	scene->code = put_stub(scene, 1);
-	begin_at(scene, scene->code + 0x20, 3, 0);
+	start_at(scene, scene->code + 0x20, 3, 0);
 	assert_ends(scene, WALK_JIT_CODE);
 	free(scene);
 }
@@ -886,18 +886,18 @@ static void stubs_that_call_have_a_frame_pointer(void **state _unused_)
 
 		scene->code = put_stub(scene, sizes[i]);
 		put_frame(scene, 7, NO_RETURN);
-		begin_outside(scene, scene->code + 0x20, WORD(7));
+		start_outside(scene, scene->code + 0x20, WORD(7));
 		assert_needs_what_it_reads(scene, NO_RETURN, WORD(9));
 		assert_steps(scene, NO_RETURN, WORD(9), CALLER_FP);
 
-		begin_outside(scene, scene->code + 0x20, WORD(7) + 4);
+		start_outside(scene, scene->code + 0x20, WORD(7) + 4);
 		assert_ends(scene, WALK_JIT_CODE);
-		begin_outside(scene, scene->code + 0x20, WORD(0) - 8);
+		start_outside(scene, scene->code + 0x20, WORD(0) - 8);
 		assert_ends(scene, WALK_JIT_CODE);
-		begin_outside(scene, scene->code + 0x20, STACK + HOTSPOT_MAX_FRAME_BYTES + 8);
+		start_outside(scene, scene->code + 0x20, STACK + HOTSPOT_MAX_FRAME_BYTES + 8);
 		assert_ends(scene, WALK_JIT_CODE);
 		put_word(scene, WORD(8), 0x123);
-		begin_outside(scene, scene->code + 0x20, WORD(7));
+		start_outside(scene, scene->code + 0x20, WORD(7));
 		assert_ends(scene, WALK_JIT_CODE);
 		free(scene);
 	}
@@ -911,7 +911,7 @@ static struct fake_process *scene_of_stub(const char *code, unsigned int pc, uin
 	scene->code = put_stub(scene, 0);
 	put_code(scene, scene->code, code);
 	put_call(scene, RETURN, scene->code);
-	begin_at(scene, scene->code + pc, fp, 0);
+	start_at(scene, scene->code + pc, fp, 0);
 	return scene;
 }
 
@@ -970,7 +970,7 @@ static void a_call_of_something_else_has_not_called_a_stub(void **state _unused_
 	assert_ends(scene, WALK_JIT_CODE);
 	/* It may have been called from where it is not said what is. */
 	put_code(scene, RETURN - 5, "909090ffd0");
-	begin_at(scene, scene->code + 3, CALLER_FP, 0);
+	start_at(scene, scene->code + 3, CALLER_FP, 0);
 	assert_steps(scene, RETURN, WORD(1), CALLER_FP);
 	free(scene);
 }
@@ -983,7 +983,7 @@ static struct fake_process *scene_of_adapter(const char *code, uint64_t r13)
 		scene, &(struct blob){.segment = 16, .num_segments = 16, .is_adapter = true});
 	put_code(scene, scene->code, code);
 	put_frame(scene, 9, OLD_RETURN);
-	begin_at(scene, scene->code, WORD(9), r13);
+	start_at(scene, scene->code, WORD(9), r13);
 	return scene;
 }
 
@@ -1007,7 +1007,7 @@ static void adapters_have_no_frame(void **state _unused_)
 	free(scene);
 	/* What it calls. */
 	scene = scene_of_adapter("90", 0);
-	begin_outside(scene, scene->code + 0x20, WORD(9));
+	start_outside(scene, scene->code + 0x20, WORD(9));
 	assert_ends(scene, WALK_JIT_CODE);
 	free(scene);
 }
@@ -1034,7 +1034,7 @@ static void the_call_stub_has_a_frame_pointer_whatever_its_blob_says(void **stat
 	scene->code = put_stub(scene, FRAME_WORDS);
 	scene->hotspot.code.call_stub_return = scene->code + 0x20;
 	put_frame(scene, 11, NO_RETURN);
-	begin_outside(scene, scene->code + 0x20, WORD(11));
+	start_outside(scene, scene->code + 0x20, WORD(11));
 	assert_steps(scene, NO_RETURN, WORD(13), CALLER_FP);
 	free(scene);
 }
@@ -1084,15 +1084,15 @@ static void the_innermost_interpreted_bytecode_is_in_a_register(void **state _un
 	{
 		struct fake_process *scene = scene_of_interpreter(version);
 
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES - 1);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES - 1);
 		assert_needs_what_it_reads(scene, NO_RETURN, SENDER);
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 		assert_interpreted(scene, NUM_BYTECODES - 1, 0);
 		/* One that is not of the method: the frame is as it was at its last call. */
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 		assert_interpreted(scene, SLOT_BYTECODE, 0);
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST - 1);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST - 1);
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 		assert_interpreted(scene, SLOT_BYTECODE, 0);
 		free(scene);
@@ -1105,7 +1105,7 @@ static void callers_have_put_their_bytecode_into_their_frame(void **state _unuse
 	{
 		struct fake_process *scene = scene_of_interpreter(version);
 
-		begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+		start_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 		assert_needs_what_it_reads(scene, NO_RETURN, SENDER);
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 		assert_interpreted(scene, SLOT_BYTECODE, 3);
@@ -1119,11 +1119,11 @@ static void native_methods_have_no_bytecode(void **state _unused_)
 
 	put_number(scene, CONSTANTS + scene->hotspot.layout.const_code_bytes, 0, 2);
 	put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode, 0);
-	begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+	start_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 	assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 	assert_interpreted(scene, WIRE_HOTSPOT_NO_BYTECODE, 3);
 	/* That the frame is its own is not sure then. */
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 	assert_ends(scene, WALK_JIT_CODE);
 	assert_int_equal(scene->hotspot.num_frames, 0);
 	free(scene);
@@ -1145,7 +1145,7 @@ static void what_is_called_has_no_frame_yet(void **state _unused_)
 		struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 		put_word(scene, WORD(words[i]), RETURN);
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
 		assert_steps(scene, RETURN, WORD(5), WORD(FRAME_WORD));
 		assert_no_method(scene);
 		free(scene);
@@ -1157,7 +1157,7 @@ static void what_is_called_has_a_caller(void **state _unused_)
 	struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 	put_word(scene, WORD(3), RETURN); /* not where it has to be */
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
 	assert_ends(scene, WALK_JIT_CODE);
 	assert_int_equal(scene->hotspot.num_frames, 0);
 	free(scene);
@@ -1168,15 +1168,15 @@ static void what_has_returned_has_no_frame_any_more(void **state _unused_)
 	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put_word(scene, WORD(0), RETURN);
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
 	assert_steps(scene, RETURN, WORD(1), WORD(FRAME_WORD));
 	assert_no_method(scene);
 	/* rbx is where the caller's frame ends, where that is beyond. */
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
 	scene->walk.registers.bx = WORD(7);
 	assert_steps(scene, RETURN, WORD(7), WORD(FRAME_WORD));
 	/* Where no frame is, that is all. */
-	begin_at(scene, AT_BYTECODE, 3, 0);
+	start_at(scene, AT_BYTECODE, 3, 0);
 	assert_steps(scene, RETURN, WORD(1), 3);
 	free(scene);
 }
@@ -1188,7 +1188,7 @@ static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_
 
 	put_frame(scene, FRAME_WORD, RETURN);
 	for (int word = HOTSPOT_FRAME_METHOD + 1; word <= 0; word++) {
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), word ? FIRST : SENDER);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), word ? FIRST : SENDER);
 		scene->walk.registers.sp = WORD(FRAME_WORD + word);
 		assert_steps(scene, RETURN, SENDER, CALLER_FP);
 		assert_no_method(scene);
@@ -1196,7 +1196,7 @@ static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_
 	/* Its bytecode is in the register, and later in the frame as well. */
 	for (int word = -(int)scene->hotspot.layout.frame_bytecode; word < HOTSPOT_FRAME_METHOD;
 	     word++) {
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 		scene->walk.registers.sp = WORD(FRAME_WORD + word);
 		assert_steps(scene, RETURN, SENDER, CALLER_FP);
 		assert_interpreted(scene, 0, 0);
@@ -1208,12 +1208,12 @@ static void a_frame_that_is_being_set_up_has_a_caller(void **state _unused_)
 {
 	struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
 	assert_ends(scene, WALK_JIT_CODE);
 	put_frame(scene, FRAME_WORD, RETURN);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), WORD(FRAME_WORD));
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
 	assert_ends(scene, WALK_JIT_CODE);
 	free(scene);
@@ -1224,17 +1224,17 @@ static void what_has_returned_has_its_caller_in_a_register_in_the_end(void **sta
 	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put_word(scene, WORD(0), OLD_RETURN);
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
 	scene->walk.registers.bx = WORD(3);
 	assert_needs_what_it_reads(scene, RETURN, WORD(3));
 	assert_steps(scene, RETURN, WORD(3), WORD(FRAME_WORD));
 	assert_no_method(scene);
 	/* Its stack pointer is the caller's already. */
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
 	scene->walk.registers.bx = WORD(0);
 	assert_steps(scene, RETURN, WORD(0), WORD(FRAME_WORD));
 	/* It has returned to the interpreter, which will take its own bytecode from its frame. */
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), AT_BYTECODE - 8);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), AT_BYTECODE - 8);
 	put_word(scene, WORD(0), NO_RETURN);
 	assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 	assert_interpreted(scene, SLOT_BYTECODE, 0);
@@ -1250,11 +1250,11 @@ static void where_an_unknown_register_leads_to_is_not_known(void **state _unused
 	put_word(scene, WORD(0), OLD_RETURN);
 	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
 		put_code(scene, AT_BYTECODE, codes[i]);
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
 		assert_ends(scene, WALK_JIT_CODE);
 	}
 	put_code(scene, AT_BYTECODE, "498be3 4889c3");
-	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
+	start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
 	assert_steps(scene, OLD_RETURN, WORD(1), WORD(FRAME_WORD));
 	free(scene);
 }
@@ -1268,16 +1268,16 @@ static void interpreted_frames_that_cannot_be_end_the_walk(void **state _unused_
 
 	for (size_t i = 0; i < ARRAY_LENGTH(senders); i++) {
 		put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), senders[i]);
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 		assert_ends(scene, WALK_JIT_CODE);
-		begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+		start_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 		assert_ends(scene, WALK_JIT_CODE);
 	}
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), SENDER);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD), 0x8);
-	begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+	start_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 	assert_ends(scene, WALK_JIT_CODE);
-	begin_outside(scene, AT_BYTECODE, 0);
+	start_outside(scene, AT_BYTECODE, 0);
 	assert_ends(scene, WALK_JIT_CODE);
 	assert_int_equal(scene->hotspot.num_frames, 0);
 	free(scene);
@@ -1291,11 +1291,11 @@ static void frames_that_are_not_pushed_say_nothing(void **state _unused_)
 		struct fake_process *scene = scene_of_interpreter(version);
 		unsigned int pushed = FRAME_WORD - scene->hotspot.layout.frame_bytecode;
 
-		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+		start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
 		scene->walk.registers.sp = WORD(pushed);
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 		for (unsigned int word = pushed + 1; word < FRAME_WORD; word++) {
-			begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+			start_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
 			scene->walk.registers.sp = WORD(word);
 			assert_ends(scene, WALK_JIT_CODE);
 			assert_int_equal(scene->hotspot.num_frames, 0);
@@ -1313,7 +1313,7 @@ static void callers_that_are_not_native_have_a_bytecode(void **state _unused_)
 
 		put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode,
 			 bytecodes[i]);
-		begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+		start_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 		assert_ends(scene, WALK_JIT_CODE);
 		assert_int_equal(scene->hotspot.num_frames, 0);
 		free(scene);
@@ -1330,7 +1330,7 @@ static void interpreted_frames_behind_a_stub_may_not_be_filled(void **state _unu
 		scene->code = put_stub(scene, FRAME_WORDS);
 		put_frame(scene, FRAME_WORDS - 2, AT_BYTECODE);
 		put_word(scene, WORD(FRAME_WORDS - 2), WORD(FRAME_WORD));
-		begin_outside(scene, scene->code + 0x20, 3);
+		start_outside(scene, scene->code + 0x20, 3);
 		assert_steps(scene, AT_BYTECODE, WORD(FRAME_WORDS), WORD(FRAME_WORD));
 		scene->walk.num_frames++;
 		assert_ends(scene, WALK_JIT_CODE);
@@ -1338,7 +1338,7 @@ static void interpreted_frames_behind_a_stub_may_not_be_filled(void **state _unu
 
 		/* Behind a method's code they are what has called it. */
 		scene->code = put_method_code(scene, FRAME_WORDS, 0);
-		begin_outside(scene, scene->code + 0x20, 3);
+		start_outside(scene, scene->code + 0x20, 3);
 		assert_steps(scene, AT_BYTECODE, WORD(FRAME_WORDS), WORD(FRAME_WORD));
 		scene->walk.num_frames++;
 		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
@@ -1470,7 +1470,7 @@ static void methods_may_have_neither_lines_nor_file(void **state _unused_)
 	}
 }
 
-static void of_long_names_the_begin_is_taken(void **state _unused_)
+static void of_long_names_the_start_is_taken(void **state _unused_)
 {
 	struct fake_process *scene = scene_of_method(HOTSPOT_17, CONSTANTS);
 	char text[WIRE_HOTSPOT_CLASS_BYTES + 1];
@@ -1593,7 +1593,7 @@ int main(void)
 		cmocka_unit_test(interpreted_frames_behind_a_stub_may_not_be_filled),
 		cmocka_unit_test(methods_say_what_they_are),
 		cmocka_unit_test(methods_may_have_neither_lines_nor_file),
-		cmocka_unit_test(of_long_names_the_begin_is_taken),
+		cmocka_unit_test(of_long_names_the_start_is_taken),
 		cmocka_unit_test(lines_may_end_where_memory_does),
 		cmocka_unit_test(what_cannot_be_read_of_a_method_is_left_out),
 	};

@@ -218,13 +218,13 @@ static void a_build_without_threads_is_not_known(void **state _unused_)
 static void a_build_of_another_size_is_not_known(void **state _unused_)
 {
 	struct fake_file longer = fake_file(36, 3776, 2880, OPTIONS);
-	struct fake_file other_begin = fake_file(36, 3768, 2888, OPTIONS);
+	struct fake_file other_start = fake_file(36, 3768, 2888, OPTIONS);
 	struct fake_file with_long_numbers = fake_file(36, 3768, 2880, OPTIONS " USE_LONG_DOUBLE");
 
 	add_threads(&longer);
 	expect_unknown(&longer, SUPPORT_UNKNOWN_BUILD);
-	add_threads(&other_begin);
-	expect_unknown(&other_begin, SUPPORT_UNKNOWN_BUILD);
+	add_threads(&other_start);
+	expect_unknown(&other_start, SUPPORT_UNKNOWN_BUILD);
 	add_threads(&with_long_numbers);
 	expect_unknown(&with_long_numbers, SUPPORT_UNKNOWN_BUILD);
 }

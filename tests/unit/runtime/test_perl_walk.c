@@ -110,7 +110,7 @@ static uint64_t get_glob(unsigned int number)
 	return GLOBS + number * 0x200;
 }
 
-/* A subroutine that begins at a line, with a name of its number. */
+/* A subroutine that starts at a line, with a name of its number. */
 static uint64_t put_code(struct fake_process *process, unsigned int number, unsigned int line)
 {
 	uint64_t code = get_code(number);
@@ -236,7 +236,7 @@ static void walk(struct fake_process *process)
 {
 	unsigned int num_steps = 0;
 
-	if (perl_walk_begin(&process->walk, &process->layout, STATE, THREAD, C_STACK,
+	if (perl_walk_start(&process->walk, &process->layout, STATE, THREAD, C_STACK,
 			    process->frames))
 		return;
 	do
@@ -288,7 +288,7 @@ static void frames_are_where_they_have_called(void **state)
 	EXPECT(process, {get_code(1), 10}, {get_code(0), 7}, {TEXTS, 5 | CALLED});
 }
 
-static void what_c_has_called_begins_a_stack_of_its_own(void **state)
+static void what_c_has_called_starts_a_stack_of_its_own(void **state)
 {
 	struct fake_process *process = *state;
 
@@ -450,14 +450,14 @@ static void a_subroutine_that_c_calls_is_entered_before_it_runs(void **state)
 	EXPECT(process, {get_code(1), 11 | CALLED}, {TEXTS, 10 | CALLED});
 }
 
-static void a_subroutine_that_has_not_begun_is_where_it_begins(void **state)
+static void a_subroutine_that_has_not_started_is_where_it_starts(void **state)
 {
 	struct fake_process *process = *state;
 
 	enter_sub(process, 0, 0, 5);
 	enter_sub(process, 0, 1, 10);
 	EXPECT(process, {get_code(1), 2}, {get_code(0), 10}, {TEXTS, 5 | CALLED});
-	/* What it begins with need not be a statement. */
+	/* What it starts with need not be a statement. */
 	put_word(process, get_statement(2) + PERL_OPERATION_FUNCTION, RUNS_OTHERS);
 	EXPECT(process, {get_code(1), 0}, {get_code(0), 10}, {TEXTS, 5 | CALLED});
 }
@@ -477,7 +477,7 @@ static void one_that_has_called_itself_may_be_at_that_line(void **state)
 	       {TEXTS, 5 | CALLED});
 }
 
-static void evals_that_have_not_begun_are_none(void **state)
+static void evals_that_have_not_started_are_none(void **state)
 {
 	struct fake_process *process = *state;
 
@@ -760,7 +760,7 @@ static void evals_have_no_names(void **state)
 	assert_text(&function->file, function->file_text, "(eval 1)");
 }
 
-static void of_long_names_the_begin_is_read(void **state)
+static void of_long_names_the_start_is_read(void **state)
 {
 	struct fake_process *process = *state;
 	const struct wire_script_function *function;
@@ -801,7 +801,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_program_is_the_outermost_frame),
 		TEST(frames_are_where_they_have_called),
-		TEST(what_c_has_called_begins_a_stack_of_its_own),
+		TEST(what_c_has_called_starts_a_stack_of_its_own),
 		TEST(the_stack_of_the_program_is_the_last_one),
 		TEST(what_is_called_many_times_in_a_row_may_not_run),
 		TEST(the_block_of_a_sort_has_no_frame_of_its_own),
@@ -813,9 +813,9 @@ int main(void)
 		TEST(what_c_calls_in_c_has_no_frame),
 		TEST(after_the_last_operation_a_call_may_be_over),
 		TEST(a_subroutine_that_c_calls_is_entered_before_it_runs),
-		TEST(a_subroutine_that_has_not_begun_is_where_it_begins),
+		TEST(a_subroutine_that_has_not_started_is_where_it_starts),
 		TEST(one_that_has_called_itself_may_be_at_that_line),
-		TEST(evals_that_have_not_begun_are_none),
+		TEST(evals_that_have_not_started_are_none),
 		TEST(a_subroutine_that_is_left_is_no_frame),
 		TEST(a_program_that_does_not_run_has_called_nothing),
 		TEST(another_thread_has_no_program),
@@ -831,7 +831,7 @@ int main(void)
 		TEST(a_package_may_have_several_names),
 		TEST(names_of_a_package_may_be_behind_its_buckets),
 		TEST(evals_have_no_names),
-		TEST(of_long_names_the_begin_is_read),
+		TEST(of_long_names_the_start_is_read),
 		TEST(names_that_cannot_be_read_are_empty),
 	};
 

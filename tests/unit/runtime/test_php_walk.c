@@ -130,7 +130,7 @@ static void walk(struct fake_process *process)
 {
 	unsigned int num_steps = 0;
 
-	if (php_walk_begin(&process->walk, &process->layout, GLOBALS, process->frame_register,
+	if (php_walk_start(&process->walk, &process->layout, GLOBALS, process->frame_register,
 			   process->instruction_register))
 		return;
 	do
@@ -313,7 +313,7 @@ static void frames_of_who_has_resumed_a_fiber_are_on_another_stack(void **state)
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 2);
 	assert_int_equal(process->frames[0].position,
-			 10 | WIRE_RUNTIME_ENTRY_FRAME | WIRE_SCRIPT_STACK_BEGIN);
+			 10 | WIRE_RUNTIME_ENTRY_FRAME | WIRE_SCRIPT_STACK_START);
 	assert_int_equal(process->frames[1].position, 11);
 }
 
@@ -439,7 +439,7 @@ static void code_of_a_file_and_of_a_text_have_no_names(void **state)
 	assert_text(&process->function.file, process->function.file_text, "/srv/order.php");
 }
 
-static void of_long_names_the_begin_is_read(void **state)
+static void of_long_names_the_start_is_read(void **state)
 {
 	struct fake_process *process = *state;
 	char name[WIRE_SCRIPT_NAME_BYTES + 2];
@@ -494,7 +494,7 @@ int main(void)
 		TEST(a_function_says_its_names),
 		TEST(what_is_built_in_has_no_file),
 		TEST(code_of_a_file_and_of_a_text_have_no_names),
-		TEST(of_long_names_the_begin_is_read),
+		TEST(of_long_names_the_start_is_read),
 		TEST(names_that_cannot_be_read_are_empty),
 	};
 

@@ -125,9 +125,9 @@ static void the_flags_of_a_frame_are_no_part_of_its_instruction(void **state)
 	const struct python_code *code = add(scene);
 
 	assert_int_equal(python_code_get_line(code, WIRE_RUNTIME_ENTRY_FRAME | 6), 13);
-	assert_int_equal(python_code_get_line(code, WIRE_PYTHON_NOT_BEGUN), 10);
+	assert_int_equal(python_code_get_line(code, WIRE_PYTHON_NOT_STARTED), 10);
 	assert_int_equal(
-		python_code_get_line(code, WIRE_PYTHON_NOT_BEGUN | WIRE_RUNTIME_ENTRY_FRAME | 6),
+		python_code_get_line(code, WIRE_PYTHON_NOT_STARTED | WIRE_RUNTIME_ENTRY_FRAME | 6),
 		10);
 }
 

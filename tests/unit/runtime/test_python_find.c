@@ -83,7 +83,7 @@ static void set_version(struct fake_file *file, uint64_t hex)
 	put(file, RUNTIME + 8, hex);
 }
 
-/* Call-frame information that says no more of a function than where it begins and ends: offsets into the text. */
+/* Call-frame information that says no more of a function than where it starts and ends: offsets into the text. */
 static void add_frames(struct fake_file *file, uint32_t start, uint32_t end)
 {
 	static const uint8_t common[] = {
@@ -396,7 +396,7 @@ static void a_table_of_offsets_is_the_layout(void **state)
 		assert_int_equal(layout->code_file, 112);
 		assert_int_equal(layout->code_lines, 136);
 		assert_int_equal(layout->code_instructions, 202);
-		assert_int_equal(layout->code_begin, 64);
+		assert_int_equal(layout->code_start, 64);
 		assert_int_equal(layout->code_bytes, 144 - 64);
 		assert_int_equal(layout->text_length, 16);
 		assert_int_equal(layout->text_state, 32);
@@ -433,7 +433,7 @@ static void offsets_that_no_build_has_are_refused(void **state)
 	assert_int_equal(python_layout_read(13, words, ARRAY_LENGTH(words), &layout), -EINVAL);
 	words[table->name] = WIRE_PYTHON_OBJECT_BYTES - 8;
 	assert_int_equal(python_layout_read(13, words, ARRAY_LENGTH(words), &layout), 0);
-	assert_int_equal(layout.code_begin + layout.code_bytes, WIRE_PYTHON_OBJECT_BYTES);
+	assert_int_equal(layout.code_start + layout.code_bytes, WIRE_PYTHON_OBJECT_BYTES);
 	words[table->name] = WIRE_PYTHON_OBJECT_BYTES;
 	assert_int_equal(python_layout_read(13, words, ARRAY_LENGTH(words), &layout), -EINVAL);
 }

@@ -223,7 +223,7 @@ static void walk_thread(struct live_python *live, uint64_t thread_pointer, uint6
 {
 	unsigned int num_steps = 0;
 
-	if (python_walk_begin(&live->walk, &live->build.layout.python,
+	if (python_walk_start(&live->walk, &live->build.layout.python,
 			      live->build.state + live->bias, thread_pointer, thread_state))
 		return;
 	while (!python_walk_step(&live->walk, live->frames))
@@ -303,10 +303,10 @@ static void check_frame(const struct live_python *live, const struct wire_runtim
 			const struct truth_frame *truth)
 {
 	uint32_t instruction =
-		frame->position & ~(WIRE_RUNTIME_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
+		frame->position & ~(WIRE_RUNTIME_ENTRY_FRAME | WIRE_PYTHON_NOT_STARTED);
 
 	assert_int_equal(frame->code, truth->code);
-	assert_false(frame->position & WIRE_PYTHON_NOT_BEGUN);
+	assert_false(frame->position & WIRE_PYTHON_NOT_STARTED);
 	if (truth->instruction >= 0)
 		assert_int_equal(instruction, truth->instruction);
 	if (truth->run == 'c' || live->build.minor <= 10)

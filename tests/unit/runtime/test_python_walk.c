@@ -115,7 +115,7 @@ static struct fake_process *fake_process_new(unsigned int minor)
 static void walk(struct fake_process *process, uint64_t thread_state)
 {
 	process->num_steps = 0;
-	if (python_walk_begin(&process->walk, &process->layout, RUNTIME, POINTER, thread_state))
+	if (python_walk_start(&process->walk, &process->layout, RUNTIME, POINTER, thread_state))
 		return;
 	do
 		assert_true(++process->num_steps <= PYTHON_MAX_STEPS);
@@ -144,7 +144,7 @@ static void a_frame_has_its_code_and_instruction(void **state)
 	}
 }
 
-static void a_frame_that_has_not_begun_says_so(void **state)
+static void a_frame_that_has_not_started_says_so(void **state)
 {
 	static const struct {
 		unsigned int minor;
@@ -160,13 +160,13 @@ static void a_frame_that_has_not_begun_says_so(void **state)
 		walk(process, 0);
 		assert_int_equal(process->walk.num_frames, 1);
 		assert_int_equal(process->frames[0].position & ~WIRE_RUNTIME_ENTRY_FRAME,
-				 WIRE_PYTHON_NOT_BEGUN);
+				 WIRE_PYTHON_NOT_STARTED);
 		free(process);
 	}
 }
 
 /* Entry, inner to outer: frame, frame, run, run, frame, run. */
-static void a_run_begins_with_the_frame_that_the_c_function_called(void **state)
+static void a_run_starts_with_the_frame_that_the_c_function_called(void **state)
 {
 	static const uint8_t owners[] = {0, 1, 3, 4, 2, 3};
 	static const bool expected[] = {false, true, true};
@@ -390,7 +390,7 @@ static void put_many_frames(struct fake_process *process, size_t num_frames)
 	put_frame(process, MANY_FRAMES + FRAME_SPACE * num_frames, 0, 6, 3);
 }
 
-/* Innermost first, each below the last one, as callers lie; the last one begins where the pages do that can be read. */
+/* Innermost first, each below the last one, as callers lie; the last one starts where the pages do that can be read. */
 static void callers_are_read_with_a_frame(void **state)
 {
 	static const unsigned int minors[] = {11, 12};
@@ -544,8 +544,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_has_its_code_and_instruction),
-		cmocka_unit_test(a_frame_that_has_not_begun_says_so),
-		cmocka_unit_test(a_run_begins_with_the_frame_that_the_c_function_called),
+		cmocka_unit_test(a_frame_that_has_not_started_says_so),
+		cmocka_unit_test(a_run_starts_with_the_frame_that_the_c_function_called),
 		cmocka_unit_test(tags_are_no_part_of_an_address),
 		cmocka_unit_test(a_code_object_that_cannot_be_read_has_no_cookie),
 		cmocka_unit_test(another_code_object_has_another_cookie),

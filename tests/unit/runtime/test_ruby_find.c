@@ -160,7 +160,7 @@ static struct fake_file *whole_file(const char *version)
 	return file;
 }
 
-/* Call-frame information that says no more than where functions begin and end. */
+/* Call-frame information that says no more than where functions start and end. */
 static struct text make_frames(const struct fake_file *file)
 {
 	static const uint8_t common[] = {
@@ -371,7 +371,7 @@ static void names_of_symbols_that_are_not_found_are_not_known(void **state _unus
 	expect_unknown_build(file);
 }
 
-static void a_function_may_begin_without_a_mark(void **state _unused_)
+static void a_function_may_start_without_a_mark(void **state _unused_)
 {
 	struct fake_file *file = whole_file("3.1.2");
 	struct runtime_build build;
@@ -491,7 +491,7 @@ int main(void)
 		cmocka_unit_test(a_program_has_a_threads_context_at_an_offset),
 		cmocka_unit_test(a_thread_that_has_its_context_elsewhere_is_not_known),
 		cmocka_unit_test(names_of_symbols_that_are_not_found_are_not_known),
-		cmocka_unit_test(a_function_may_begin_without_a_mark),
+		cmocka_unit_test(a_function_may_start_without_a_mark),
 		cmocka_unit_test(of_two_functions_like_the_one_that_evaluates_none_is_taken),
 		cmocka_unit_test(a_small_function_does_not_evaluate),
 		cmocka_unit_test(the_jump_is_all_of_its_function),

@@ -48,9 +48,9 @@
 
 #define MODULE       2
 #define OFFSET       0x18
-#define NATIVE_BEGIN 0x7ffd00010000ull
+#define NATIVE_START 0x7ffd00010000ull
 #define NATIVE_BYTES 0x8000
-#define SP           (NATIVE_BEGIN - 0x100)
+#define SP           (NATIVE_START - 0x100)
 #define SYMBOL       3000
 
 #define KIND_METHOD 0x11110001
@@ -141,7 +141,7 @@ static void put_code(struct fake_process *process, uint64_t code, uint64_t body,
 }
 
 /*
- * An entry for each of these words, ascending, that begin lines 100, 101, …; the index is written as Ruby does.
+ * An entry for each of these words, ascending, that start lines 100, 101, …; the index is written as Ruby does.
  */
 static void put_lines(struct fake_process *process, const unsigned int *words, size_t num_words)
 {
@@ -163,7 +163,7 @@ static void put_lines(struct fake_process *process, const unsigned int *words, s
 		uint64_t block = INDEX + RUBY_INDEX_BLOCKS +
 				 (first - RUBY_INDEX_DIRECT) / RUBY_INDEX_BLOCK_BITS *
 					 RUBY_INDEX_BLOCK_BYTES;
-		unsigned int begin = rank;
+		unsigned int start = rank;
 		uint64_t small_ranks = 0;
 
 		put_number(process, block, rank, 4);
@@ -180,7 +180,7 @@ static void put_lines(struct fake_process *process, const unsigned int *words, s
 			}
 			put_word(process, block + RUBY_INDEX_BLOCK_VECTOR + small * 8, bits);
 			if (small < 7)
-				small_ranks |= (uint64_t)(rank - begin) << (small * 9);
+				small_ranks |= (uint64_t)(rank - start) << (small * 9);
 		}
 		put_word(process, block + 8, small_ranks);
 	}
@@ -205,7 +205,7 @@ static void put_context(struct fake_process *process)
 	put_word(process, CONTEXT + RUBY_CONTEXT_STACK, STACK);
 	put_word(process, CONTEXT + RUBY_CONTEXT_STACK_WORDS, STACK_WORDS);
 	put_word(process, CONTEXT + layout->context_thread, THREAD);
-	put_word(process, CONTEXT + layout->context_native + RUBY_NATIVE_BEGIN, NATIVE_BEGIN);
+	put_word(process, CONTEXT + layout->context_native + RUBY_NATIVE_START, NATIVE_START);
 	put_word(process, CONTEXT + layout->context_native + RUBY_NATIVE_BYTES, NATIVE_BYTES);
 	put_word(process, THREAD + layout->thread_context, CONTEXT);
 }
@@ -224,7 +224,7 @@ static void put_symbols(struct fake_process *process)
 	put_word(process, DEFINITION + RUBY_DEFINITION_NAME, SYMBOL);
 }
 
-static void begin(struct fake_process *process)
+static void start(struct fake_process *process)
 {
 	memset(process, 0, sizeof(*process));
 	process->sp = SP;
@@ -261,7 +261,7 @@ static int set_up(void **state)
 
 	assert_non_null(process);
 	*state = process;
-	begin(process);
+	start(process);
 	fill(process);
 	return 0;
 }
@@ -276,7 +276,7 @@ static void walk(struct fake_process *process)
 {
 	unsigned int num_steps = 0;
 
-	if (ruby_walk_begin(&process->walk, &process->layout, STATE, THREAD_POINTER, process->sp,
+	if (ruby_walk_start(&process->walk, &process->layout, STATE, THREAD_POINTER, process->sp,
 			    process->frame_register, process->instruction_register))
 		return;
 	do
@@ -301,7 +301,7 @@ static void before_3_0_there_is_one_context(void **state)
 {
 	struct fake_process *process = *state;
 
-	begin(process);
+	start(process);
 	process->layout.context = WIRE_RUBY_CONTEXT_OF_ALL;
 	process->layout.string_text = RUBY_SHORT_TEXT;
 	process->layout.line_bytes = 8;
@@ -322,7 +322,7 @@ static void a_program_has_a_threads_context_at_an_offset(void **state)
 	struct fake_process *process = *state;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(contexts); i++) {
-		begin(process);
+		start(process);
 		process->layout.context = (uint8_t)contexts[i];
 		if (contexts[i] == WIRE_RUBY_CONTEXT_IN_CODE)
 			process->layout.context_offset = BLOCK + OFFSET - THREAD_POINTER;
@@ -375,7 +375,7 @@ static void what_ruby_does_not_show_is_left_out(void **state)
 /* The line of each word of the instructions, by asking for what is after it. */
 static void lines_are_found_by_each_word(void **state)
 {
-	/* Of both parts of the index, at the begin and the end of blocks and of their words. */
+	/* Of both parts of the index, at the start and the end of blocks and of their words. */
 	static const unsigned int words[] = {0,   3,   8,   9,    53,   54,   55,
 					     117, 118, 119, 200,  201,  501,  502,
 					     565, 566, 567, 1000, 1077, 1078, 1150};
@@ -482,11 +482,11 @@ static void a_context_whose_native_stack_does_not_run_is_not_taken(void **state)
 	struct fake_process *process = *state;
 
 	add_code(process, CODE, 1, 0);
-	process->sp = NATIVE_BEGIN - NATIVE_BYTES - 8;
+	process->sp = NATIVE_START - NATIVE_BYTES - 8;
 	expect_no_thread(process);
-	process->sp = NATIVE_BEGIN + 8;
+	process->sp = NATIVE_START + 8;
 	expect_no_thread(process);
-	process->sp = NATIVE_BEGIN - NATIVE_BYTES;
+	process->sp = NATIVE_START - NATIVE_BYTES;
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 }
@@ -697,7 +697,7 @@ static void an_operator_is_numbered_as_its_token(void **state)
 	assert_memory_equal(process->function.name_text, "<=>", 3);
 }
 
-static void of_long_names_the_begin_is_read(void **state)
+static void of_long_names_the_start_is_read(void **state)
 {
 	struct fake_process *process = *state;
 
@@ -760,7 +760,7 @@ int main(void)
 		TEST(of_a_path_and_a_real_path_the_first_one_is_said),
 		TEST(a_method_in_c_has_the_name_of_its_symbol_and_no_file),
 		TEST(an_operator_is_numbered_as_its_token),
-		TEST(of_long_names_the_begin_is_read),
+		TEST(of_long_names_the_start_is_read),
 		TEST(names_that_cannot_be_read_are_empty),
 	};
 

@@ -147,7 +147,7 @@ static void a_function_of_v8_itself_has_no_file(void **state)
 	assert_string_equal(find(scene)->file, "");
 }
 
-static void a_function_says_where_it_begins(void **state)
+static void a_function_says_where_it_starts(void **state)
 {
 	struct scene *scene = *state;
 
@@ -160,7 +160,7 @@ static void a_function_says_where_it_begins(void **state)
 	assert_int_equal(find(scene)->source, V8_NO_SOURCE);
 }
 
-static void what_says_where_it_begins_may_come_later(void **state)
+static void what_says_where_it_starts_may_come_later(void **state)
 {
 	struct scene *scene = *state;
 
@@ -375,7 +375,7 @@ static void a_name_with_more_parts_ends_with_an_ellipsis(void **state)
 	assert_string_equal(add_name(scene), "parse…");
 }
 
-/* Nothing of it has come: there is no begin of which an ellipsis says that it goes on. */
+/* Nothing of it has come: there is no start of which an ellipsis says that it goes on. */
 static void a_name_that_could_not_be_read_is_missing(void **state)
 {
 	struct scene *scene = *state;
@@ -619,8 +619,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_function_of_v8_itself_has_no_file, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_function_says_where_it_begins, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_says_where_it_begins_may_come_later, set_up,
+		cmocka_unit_test_setup_teardown(a_function_says_where_it_starts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_says_where_it_starts_may_come_later, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(no_other_one_is_taken_for_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_processes_have_each_their_own, set_up,

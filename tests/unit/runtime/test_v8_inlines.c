@@ -181,7 +181,7 @@ static void put_code(struct fake_process *scene, uint64_t start)
 		  sizeof(v8_positions_11_3));
 	put_array(scene, INLININGS, v8_inlinings_11_3, sizeof(v8_inlinings_11_3),
 		  sizeof(v8_inlinings_11_3));
-	/* push %rax, and where callee() begins, cmp $0,%eax */
+	/* push %rax, and where callee() starts, cmp $0,%eax */
 	memset(instructions, 0x50, sizeof(instructions));
 	memcpy(instructions + 0xa0, "\x3d\0\0\0", 5);
 	put(scene, start, instructions, sizeof(instructions));

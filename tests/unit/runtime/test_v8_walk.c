@@ -205,7 +205,7 @@ static uint64_t add_scope(struct fake_process *process, const struct scope *scop
  * from where to where the function goes, where that does not come before them.
  */
 static uint64_t add_positioned_scope(struct fake_process *process, const struct scope *scope,
-				     uint64_t begin, uint64_t end)
+				     uint64_t start, uint64_t end)
 {
 	const struct wire_v8_layout *layout = &process->layout;
 	uint64_t object = add_object(process, layout->scope_type,
@@ -228,7 +228,7 @@ static uint64_t add_positioned_scope(struct fake_process *process, const struct 
 	}
 	if (layout->scope_position)
 		offset = layout->scope_position;
-	set(process, object, offset, begin);
+	set(process, object, offset, start);
 	set(process, object, offset + 8, end);
 	if (!layout->scope_position)
 		set(process, object, offset + 16, process->undefined); /* the scope around it */
@@ -293,7 +293,7 @@ static struct fake_process *fake_process_new(enum v8_layout_version version)
 	process->closure = add_closure(process, process->shared);
 	process->context = add_object(process, 200, 32);
 	put_frame(process, FRAME, process->closure, process->context);
-	v8_walk_begin(&process->walk, &process->layout);
+	v8_walk_start(&process->walk, &process->layout);
 	return process;
 }
 
@@ -308,7 +308,7 @@ static void take(struct fake_process *process, uint64_t fp, uint32_t level)
 /* Returns the only frame there is. */
 static struct wire_runtime_frame take_only(struct fake_process *process)
 {
-	v8_walk_begin(&process->walk, &process->layout);
+	v8_walk_start(&process->walk, &process->layout);
 	take(process, FRAME, 0);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 1);
@@ -412,7 +412,7 @@ static void frames_between_those_of_others_keep_their_levels(void **state)
 
 static void check_no_frame(struct fake_process *process, uint64_t function, uint64_t context)
 {
-	v8_walk_begin(&process->walk, &process->layout);
+	v8_walk_start(&process->walk, &process->layout);
 	put_frame(process, OTHER_FRAME, function, context);
 	take(process, OTHER_FRAME, 0);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
@@ -500,7 +500,7 @@ static void what_cannot_be_read_says_so(void **state)
 
 		set(process, broken, 0, NOWHERE);
 		for (size_t i = 0; i < ARRAY_LENGTH(closures); i++) {
-			v8_walk_begin(&process->walk, &process->layout);
+			v8_walk_start(&process->walk, &process->layout);
 			put_frame(process, OTHER_FRAME, closures[i], process->context);
 			take(process, OTHER_FRAME, 0);
 			assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
@@ -772,7 +772,7 @@ static void a_function_may_have_no_name(void **state)
 		struct fake_process *process = fake_process_new(version);
 		struct scope scope = {.name = process->empty, .inferred = process->empty};
 		uint64_t object = add_scope(process, &scope);
-		/* Where a name would be in a module's scope there is where the function begins. */
+		/* Where a name would be in a module's scope there is where the function starts. */
 		uint64_t fourth = process->layout.scope_locals + 24ul;
 
 		set(process, object, fourth, small_integer(17));
@@ -823,14 +823,14 @@ static void a_scope_that_cannot_be_read_says_so(void **state)
 	struct fake_process *process = fake_process_new(V8_11_3);
 	struct scope scope = {.name = add_text(process, "right"), .inferred = process->empty};
 	uint64_t whole = add_scope(process, &scope);
-	uint64_t begin = MEMORY + MEMORY_BYTES - 16 + 1;
+	uint64_t start = MEMORY + MEMORY_BYTES - 16 + 1;
 	uint64_t head = MEMORY + MEMORY_BYTES - 40 + 1;
 
 	(void)state;
 	put(process, head - 1, process->memory + (whole - 1 - MEMORY), 40);
 	check_name(process, head, "", true);
-	put(process, begin - 1, process->memory + (whole - 1 - MEMORY), 16);
-	check_name(process, begin, "", true);
+	put(process, start - 1, process->memory + (whole - 1 - MEMORY), 16);
+	check_name(process, start, "", true);
 
 	/* With so many variables its name would lie somewhere else. */
 	set(process, whole, process->layout.scope_num_locals, small_integer(0x7fffffff));
@@ -860,7 +860,7 @@ static void take_innermost(struct fake_process *process, const struct wire_regis
 	memset(process->memory + (CODE - MEMORY), 0, 32);
 	memcpy(process->memory + (CODE - MEMORY), code, size);
 	process->layout.wasm_marker = WASM_MARKER;
-	v8_walk_begin(&process->walk, &process->layout);
+	v8_walk_start(&process->walk, &process->layout);
 	if (v8_walk_find_innermost(&process->walk, registers, frame))
 		v8_walk_take_function(&process->walk, process->walk.words[0],
 				      process->walk.words[1], 0, process->frames);
@@ -893,7 +893,7 @@ static void the_innermost_frame_is_its_own_where_all_of_it_was_pushed(void **sta
 }
 
 /* A function says which one it is in a register, and pushes that. */
-static void a_function_that_begins_is_in_its_register(void **state _unused_)
+static void a_function_that_starts_is_in_its_register(void **state _unused_)
 {
 	for (enum v8_layout_version version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
@@ -930,7 +930,7 @@ static void a_function_that_begins_is_in_its_register(void **state _unused_)
 	}
 }
 
-static void one_of_webassembly_that_begins_has_its_instance_there(void **state _unused_)
+static void one_of_webassembly_that_starts_has_its_instance_there(void **state _unused_)
 {
 	struct fake_process *process = fake_process_new(V8_13_6);
 	struct wire_registers registers = {.pc = CODE, .sp = FRAME, .fp = FRAME};
@@ -1006,7 +1006,7 @@ static void a_frame_of_webassembly_has_its_instance(void **state _unused_)
 
 		/* What is not said is none. */
 		put_frame(process, FRAME, process->closure, marker);
-		v8_walk_begin(&process->walk, &process->layout);
+		v8_walk_start(&process->walk, &process->layout);
 		take(process, FRAME, 0);
 		assert_int_equal(process->walk.num_frames, 0);
 		process->layout.wasm_marker = (uint8_t)marker;
@@ -1016,7 +1016,7 @@ static void a_frame_of_webassembly_has_its_instance(void **state _unused_)
 		assert_int_equal(frame.position, 0);
 		/* Other frames with a small integer, and what has no object for an instance. */
 		put_frame(process, FRAME, process->closure, marker + 2);
-		v8_walk_begin(&process->walk, &process->layout);
+		v8_walk_start(&process->walk, &process->layout);
 		take(process, FRAME, 0);
 		put_frame(process, FRAME, process->closure - 1, marker);
 		take(process, FRAME, 0);
@@ -1083,7 +1083,7 @@ static void of_more_parts_than_are_kept_the_first_ones_are(void **state)
 	free(process);
 }
 
-/* What comes of a name that cannot be put together in time is its begin, or nothing. */
+/* What comes of a name that cannot be put together in time is its start, or nothing. */
 static void no_part_is_taken_before_one_that_is_lost(void **state)
 {
 	struct fake_process *process = fake_process_new(V8_11_3);
@@ -1210,7 +1210,7 @@ static void check_position(struct fake_process *process, uint64_t scope, uint32_
 	assert_int_equal(process->function.position, expected);
 }
 
-static void a_function_says_where_it_begins(void **state)
+static void a_function_says_where_it_starts(void **state)
 {
 	static const uint32_t numbers[] = {0, 3, 100};
 
@@ -1247,7 +1247,7 @@ static void a_function_says_where_it_begins(void **state)
 static void what_is_no_place_is_none(void **state)
 {
 	static const struct {
-		uint64_t begin;
+		uint64_t start;
 		uint64_t end;
 	} places[] = {
 		{7ull << 32, 6ull << 32}, {7ull << 32 | 1, 9ull << 32}, {7, 9},
@@ -1261,7 +1261,7 @@ static void what_is_no_place_is_none(void **state)
 
 		for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
 			check_position(process,
-				       add_positioned_scope(process, &scope, places[i].begin,
+				       add_positioned_scope(process, &scope, places[i].start,
 							    places[i].end),
 				       WIRE_V8_NO_POSITION);
 			assert_string_equal(process->name, "right");
@@ -1272,8 +1272,8 @@ static void what_is_no_place_is_none(void **state)
 	}
 }
 
-/* There all lies a word further; what begins with its source is no other function. */
-static void a_module_begins_with_its_source(void **state)
+/* There all lies a word further; what starts with its source is no other function. */
+static void a_module_starts_with_its_source(void **state)
 {
 	(void)state;
 	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
@@ -1464,7 +1464,7 @@ static void check_lines(struct fake_process *process, const void *characters, bo
 		if (get_unit(characters, is_wide, position) == '\n')
 			continue;
 		set(process, named, offset, small_integer(position));
-		v8_walk_begin(&process->walk, &process->layout);
+		v8_walk_start(&process->walk, &process->layout);
 		read_function(process, process->shared);
 		assert_int_equal(process->function.position, position);
 		assert_int_equal(process->function.line,
@@ -1472,7 +1472,7 @@ static void check_lines(struct fake_process *process, const void *characters, bo
 	}
 }
 
-static void a_function_has_the_line_that_it_begins_in(void **state)
+static void a_function_has_the_line_that_it_starts_in(void **state)
 {
 	/* What ends lines, and what a bit or a byte of it is in. */
 	static const uint16_t units[] = {'\n',   '\r',   0x2028, 0x2029, 'x',    0x0b,   0x0c,
@@ -1524,7 +1524,7 @@ static void lines_are_counted_up_to_a_limit(void **state)
 	assert_int_equal(process->function.line, 0);
 	assert_int_equal(process->function.source.words, (1u << WIRE_V8_SOURCE_WORDS) - 1);
 	/* And so many of one stack. */
-	v8_walk_begin(&process->walk, &process->layout);
+	v8_walk_start(&process->walk, &process->layout);
 	set(process, named, offset, small_integer(V8_PIECE_BYTES));
 	do {
 		num_counted++;
@@ -1532,7 +1532,7 @@ static void lines_are_counted_up_to_a_limit(void **state)
 	} while (process->function.line == V8_PIECE_BYTES + 1);
 	assert_int_equal(process->function.line, 0);
 	assert_int_equal(num_counted, V8_MAX_ALL_PIECES + 1);
-	/* What begins with its source has nothing to count. */
+	/* What starts with its source has nothing to count. */
 	set(process, named, offset, 0);
 	read_function(process, process->shared);
 	assert_int_equal(process->function.line, 1);
@@ -1578,7 +1578,7 @@ static void words_that_cannot_be_read_are_left_out(void **state)
 	for (int i = 0; i < 8; i++)
 		zero_hash = wire_v8_hash_source(zero_hash, 0);
 	assert_int_equal(source->string, external - 1);
-	/* 64 bytes have them at multiples of 3.5 bytes: eight begin at 24 or before. */
+	/* 64 bytes have them at multiples of 3.5 bytes: eight start at 24 or before. */
 	assert_int_equal(source->words, 0xff);
 	assert_int_equal(source->hash, zero_hash);
 	free(process);
@@ -1803,8 +1803,8 @@ int main(void)
 		cmocka_unit_test(a_name_in_a_scope_that_cannot_be_read_says_so),
 		cmocka_unit_test(a_frame_of_webassembly_has_its_instance),
 		cmocka_unit_test(the_innermost_frame_is_its_own_where_all_of_it_was_pushed),
-		cmocka_unit_test(a_function_that_begins_is_in_its_register),
-		cmocka_unit_test(one_of_webassembly_that_begins_has_its_instance_there),
+		cmocka_unit_test(a_function_that_starts_is_in_its_register),
+		cmocka_unit_test(one_of_webassembly_that_starts_has_its_instance_there),
 		cmocka_unit_test(a_function_that_returns_is_in_the_frame_that_it_had),
 		cmocka_unit_test(an_innermost_level_that_cannot_be_read_is_none),
 		cmocka_unit_test(parts_of_a_name_are_in_their_order),
@@ -1817,13 +1817,13 @@ int main(void)
 		cmocka_unit_test(an_external_string_without_an_address_has_no_characters),
 		cmocka_unit_test(characters_may_be_of_two_bytes),
 		cmocka_unit_test(a_sliced_string_is_not_read),
-		cmocka_unit_test(a_function_says_where_it_begins),
+		cmocka_unit_test(a_function_says_where_it_starts),
 		cmocka_unit_test(what_is_no_place_is_none),
-		cmocka_unit_test(a_module_begins_with_its_source),
+		cmocka_unit_test(a_module_starts_with_its_source),
 		cmocka_unit_test(a_script_says_where_its_source_is),
 		cmocka_unit_test(a_source_may_be_of_any_kind_of_string),
 		cmocka_unit_test(what_is_no_source_is_none),
-		cmocka_unit_test(a_function_has_the_line_that_it_begins_in),
+		cmocka_unit_test(a_function_has_the_line_that_it_starts_in),
 		cmocka_unit_test(lines_are_counted_up_to_a_limit),
 		cmocka_unit_test(without_its_source_a_function_has_no_line),
 		cmocka_unit_test(words_that_cannot_be_read_are_left_out),

@@ -79,7 +79,7 @@ static void put_object(struct fake_process *scene, uint64_t object, uint16_t typ
 	put(scene, map + MAP_TYPE, &type, sizeof(type));
 }
 
-/* Where the code of a function begins, as this compiled it: a function is compiled more than once. */
+/* Where the code of a function starts, as this compiled it: a function is compiled more than once. */
 static uint64_t get_code(uint32_t slot, unsigned int times)
 {
 	return CODE + 0x4000ull * slot + 0x400ull * times;
@@ -87,9 +87,9 @@ static uint64_t get_code(uint32_t slot, unsigned int times)
 
 static void put_code(struct fake_process *scene, uint64_t start)
 {
-	static const uint8_t begin[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, MARKER};
+	static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, MARKER};
 
-	put(scene, start, begin, sizeof(begin));
+	put(scene, start, prologue, sizeof(prologue));
 }
 
 static void put_jump(struct fake_process *scene, uint64_t address, uint64_t target)
@@ -180,7 +180,7 @@ static void a_function_is_that_whose_slot_leads_to_its_code(void **state _unused
 
 	for (uint32_t slot = 0; slot < NUM_FUNCTIONS; slot++) {
 		expect_function(scene, get_code(slot, 0) + 1, slot);
-		/* Farther than one page behind its begin. */
+		/* Farther than one page behind its start. */
 		expect_function(scene, get_code(slot, 0) + 0x3fff, slot);
 	}
 	/* What is known is not looked for again. */
@@ -340,7 +340,7 @@ static void an_innermost_instruction_may_have_no_frame(void **state _unused_)
 	scene_free(scene);
 }
 
-static void first_compilers_begin_code_with_the_functions_number(void **state _unused_)
+static void first_compilers_start_code_with_the_functions_number(void **state _unused_)
 {
 	struct fake_process *scene = scene_new();
 
@@ -365,7 +365,7 @@ static void a_slot_of_the_table_is_of_none(void **state _unused_)
 	scene_free(scene);
 }
 
-/* What makes it has been called, and has not begun to. */
+/* What makes it has been called, and has not started to. */
 static void a_function_may_have_no_frame_yet(void **state _unused_)
 {
 	struct fake_process *scene = scene_new();
@@ -422,7 +422,7 @@ static void what_leads_in_circles_ends(void **state _unused_)
 	}
 }
 
-/* Two processes may have the same addresses, and so may one that has begun anew. */
+/* Two processes may have the same addresses, and so may one that has started anew. */
 static void each_process_has_its_own_modules(void **state _unused_)
 {
 	struct fake_process *scene = scene_new();
@@ -503,7 +503,7 @@ int main(void)
 		cmocka_unit_test(a_module_whose_first_sample_was_replaced_is_known_all_the_same),
 		cmocka_unit_test(a_table_none_of_whose_functions_is_compiled_is_none),
 		cmocka_unit_test(an_innermost_instruction_may_have_no_frame),
-		cmocka_unit_test(first_compilers_begin_code_with_the_functions_number),
+		cmocka_unit_test(first_compilers_start_code_with_the_functions_number),
 		cmocka_unit_test(a_function_may_have_no_frame_yet),
 		cmocka_unit_test(a_slot_of_the_table_is_of_none),
 		cmocka_unit_test(what_cannot_be_read_leads_nowhere),

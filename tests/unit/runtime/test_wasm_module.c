@@ -41,7 +41,7 @@ static void add_section(struct scene *scene, uint8_t kind, const void *content, 
 }
 #define ADD_SECTION(scene, kind, content) add_section(scene, kind, content, sizeof(content) - 1)
 
-static struct scene begin(void)
+static struct scene start(void)
 {
 	struct scene scene = {0};
 
@@ -70,7 +70,7 @@ static void expect_name(const struct scene *scene, uint32_t function, const char
 
 static void functions_have_the_names_of_the_name_section(void **state _unused_)
 {
-	struct scene scene = begin();
+	struct scene scene = start();
 
 	ADD_SECTION(&scene, 2, "\1\3env\1f\0\0");
 	ADD_SECTION(&scene, 3, "\2\0\0");
@@ -89,7 +89,7 @@ static void functions_have_the_names_of_the_name_section(void **state _unused_)
 
 static void without_one_they_have_those_of_exports(void **state _unused_)
 {
-	struct scene scene = begin();
+	struct scene scene = start();
 
 	ADD_SECTION(&scene, 3, "\3\0\0\0");
 	/* Unsorted; what is no function is none. */
@@ -104,7 +104,7 @@ static void without_one_they_have_those_of_exports(void **state _unused_)
 
 static void imports_of_all_kinds_are_gone_through(void **state _unused_)
 {
-	struct scene scene = begin();
+	struct scene scene = start();
 
 	/* A table with a limit, one of references to a type, a memory, a global, a tag; and a function behind each. */
 	ADD_SECTION(&scene, 2,
@@ -122,29 +122,29 @@ static void what_is_no_module_is_none(void **state _unused_)
 	assert_int_equal(read_module(&scene), -EBADMSG);
 	add(&scene, "\0asm\2\0\0\0", 8);
 	assert_int_equal(read_module(&scene), -EBADMSG);
-	scene = begin();
+	scene = start();
 	assert_int_equal(read_module(&scene), 0);
 	wasm_module_free(scene.module);
 	/* A section that is longer than the module; imports that are none. */
 	add(&scene, "\2\5", 2);
 	assert_int_equal(read_module(&scene), -EBADMSG);
-	scene = begin();
+	scene = start();
 	ADD_SECTION(&scene, 2, "\1\0\0\7");
 	assert_int_equal(read_module(&scene), -EBADMSG);
-	scene = begin();
+	scene = start();
 	ADD_SECTION(&scene, 3, "\xff\xff\xff\xff\x7f");
 	assert_int_equal(read_module(&scene), -EBADMSG);
 }
 
 static void of_names_that_end_early_the_first_ones_count(void **state _unused_)
 {
-	struct scene scene = begin();
+	struct scene scene = start();
 
 	ADD_SECTION(&scene, 0, "\4name\1\10\3\0\1a\1\7b");
 	assert_int_equal(read_module(&scene), 0);
 	expect_name(&scene, 0, NULL);
 	wasm_module_free(scene.module);
-	scene = begin();
+	scene = start();
 	ADD_SECTION(&scene, 0, "\4name\1\7\3\0\1a\1\7b");
 	assert_int_equal(read_module(&scene), 0);
 	expect_name(&scene, 0, "a");

@@ -18,7 +18,7 @@ struct scene {
 	struct profile *theirs;
 	struct profile *ours;
 	int fds[2];                 /* [0] theirs */
-	struct name_writer *writer; /* begun before anything has a name */
+	struct name_writer *writer; /* started before anything has a name */
 	struct names names;
 };
 

@@ -21,7 +21,7 @@ struct scene {
 	struct profile *profile;
 	struct symbolizer *symbolizer;
 	uid_t owner;    /* of programs that are added; 0: nobody in particular */
-	uint64_t entry; /* of programs that are added: where they begin; 0: nowhere */
+	uint64_t entry; /* of programs that are added: where they start; 0: nowhere */
 };
 
 /* Where the process maps a file. */
@@ -225,7 +225,7 @@ static void an_elf_address_needs_no_file_offset(void **state)
 	assert_false(symbolizer_is_outermost(scene->symbolizer, scene->profile, inside));
 }
 
-static void an_address_may_count_from_where_the_file_begins(void **state)
+static void an_address_may_count_from_where_the_file_starts(void **state)
 {
 	struct scene *scene = *state;
 	uint64_t offset;
@@ -463,7 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_in_a_function_gets_its_name_and_no_neighbour_does),
 		TEST(an_elf_address_needs_no_file_offset),
-		TEST(an_address_may_count_from_where_the_file_begins),
+		TEST(an_address_may_count_from_where_the_file_starts),
 		TEST(of_files_with_one_build_id_the_one_with_symbols_names_all),
 		TEST(of_files_with_one_build_id_and_two_owners_each_names_its_own),
 		TEST(a_file_that_cannot_be_opened_says_so),

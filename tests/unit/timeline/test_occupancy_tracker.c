@@ -13,14 +13,14 @@ static struct occupancy_tracker *tracker_new(struct timeline **timeline)
 }
 
 static void assert_occupancy(const struct timeline *timeline, uint32_t id, uint32_t thread,
-			     uint32_t region, uint64_t begin_ns, uint64_t end_ns)
+			     uint32_t region, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct occupancy *occupancy = timeline_get_occupancy(timeline, id);
 
 	assert_true(id < timeline_count_occupancy(timeline));
 	assert_int_equal(occupancy->thread, thread);
 	assert_int_equal(occupancy->region, region);
-	assert_int_equal(occupancy->begin_ns, begin_ns);
+	assert_int_equal(occupancy->start_ns, start_ns);
 	assert_int_equal(occupancy->end_ns, end_ns);
 }
 
@@ -113,9 +113,9 @@ static void occupancies_never_overlap(void **state _unused_)
 	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
 		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
 
-		assert_true(occupancy->begin_ns <= occupancy->end_ns);
-		assert_true(occupancy->begin_ns >= thread_free[occupancy->thread]);
-		assert_true(occupancy->begin_ns >= region_free[occupancy->region]);
+		assert_true(occupancy->start_ns <= occupancy->end_ns);
+		assert_true(occupancy->start_ns >= thread_free[occupancy->thread]);
+		assert_true(occupancy->start_ns >= region_free[occupancy->region]);
 		thread_free[occupancy->thread] = occupancy->end_ns;
 		region_free[occupancy->region] = occupancy->end_ns;
 	}

@@ -9,11 +9,11 @@
 #include "occupancy_builder.h"
 /* clang-format on */
 
-static void occupy(struct timeline *timeline, uint32_t thread, uint32_t region, uint64_t begin_ns,
+static void occupy(struct timeline *timeline, uint32_t thread, uint32_t region, uint64_t start_ns,
 		   uint64_t end_ns)
 {
 	struct occupancy occupancy = {
-		.thread = thread, .region = region, .begin_ns = begin_ns, .end_ns = end_ns};
+		.thread = thread, .region = region, .start_ns = start_ns, .end_ns = end_ns};
 
 	assert_int_equal(timeline_add_occupancy(timeline, &occupancy, NULL), 0);
 }
@@ -46,7 +46,7 @@ static void nothing_has_no_steps(void **state _unused_)
 	timeline_free(timeline);
 }
 
-static void begins_and_ends_come_in_order_of_time(void **state _unused_)
+static void starts_and_ends_come_in_order_of_time(void **state _unused_)
 {
 	struct timeline *timeline = make_timeline();
 	struct occupancy_walk walk;
@@ -138,7 +138,7 @@ static void set_source(struct timeline *timeline, struct list *list)
 	timeline_set_occupancies(timeline, &source);
 }
 
-/* The begin of an occupancy is step 2 * number, its end the step behind. */
+/* The start of an occupancy is step 2 * number, its end the step behind. */
 struct sorted_step {
 	uint64_t time_ns;
 	int rank;
@@ -166,8 +166,8 @@ static struct sorted_step *sort_steps(const struct timeline *timeline, uint32_t 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct occupancy *of = timeline_get_occupancy(timeline, i / 2);
 
-		steps[i].time_ns = i % 2 ? of->end_ns : of->begin_ns;
-		steps[i].rank = of->begin_ns == of->end_ns ? 1 : i % 2 ? 0 : 2;
+		steps[i].time_ns = i % 2 ? of->end_ns : of->start_ns;
+		steps[i].rank = of->start_ns == of->end_ns ? 1 : i % 2 ? 0 : 2;
 		steps[i].step = i;
 	}
 	qsort(steps, count, sizeof(*steps), compare_steps);
@@ -188,7 +188,7 @@ static void assert_steps(const struct timeline *timeline, const struct sorted_st
 	occupancy_walk_release(&walk);
 }
 
-static void take_begins(const struct timeline *timeline, struct list *ret)
+static void take_starts(const struct timeline *timeline, struct list *ret)
 {
 	struct occupancy_walk walk;
 	struct occupancy_step step;
@@ -216,13 +216,13 @@ static void a_source_walks_as_what_is_in_memory(void **state _unused_)
 		occupy_at_random(timeline, seed);
 		steps = sort_steps(timeline, &count);
 		assert_steps(timeline, steps, count);
-		take_begins(timeline, &list);
+		take_starts(timeline, &list);
 		assert_int_equal(list.items.length, count / 2);
 		set_source(timeline, &list);
 		assert_int_equal(timeline_count_occupancy(timeline), 0);
 		assert_steps(timeline, steps, count);
 		assert_int_equal(timeline_next_occupancy(timeline, &position, &first), 1);
-		assert_int_equal(first.begin_ns, list.items.items[0].occupancy.begin_ns);
+		assert_int_equal(first.start_ns, list.items.items[0].occupancy.start_ns);
 		free(steps);
 		array_release(&list.items);
 		timeline_free(timeline);
@@ -238,7 +238,7 @@ static void a_source_that_cannot_be_read_says_so(void **state _unused_)
 	int got;
 
 	occupy_at_random(timeline, 1);
-	take_begins(timeline, &list);
+	take_starts(timeline, &list);
 	set_source(timeline, &list);
 	assert_int_equal(occupancy_walk_init(&walk, timeline), 0);
 	while ((got = occupancy_walk_next(&walk, &step)) > 0)
@@ -253,7 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_has_no_steps),
-		cmocka_unit_test(begins_and_ends_come_in_order_of_time),
+		cmocka_unit_test(starts_and_ends_come_in_order_of_time),
 		cmocka_unit_test(at_one_moment_a_thread_leaves_passes_through_and_enters),
 		cmocka_unit_test(a_region_is_handed_over_to_another_thread_only),
 		cmocka_unit_test(a_source_walks_as_what_is_in_memory),

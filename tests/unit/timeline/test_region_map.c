@@ -64,7 +64,7 @@ static void the_end_of_a_declared_region_is_rounded_up(void **state _unused_)
 
 	tracked_init(&tracked);
 	region = tracked_declare(&tracked, 4000, 5000);
-	assert_int_equal(timeline_get_region(tracked.timeline, region)->begin, 4000);
+	assert_int_equal(timeline_get_region(tracked.timeline, region)->start, 4000);
 	assert_int_equal(timeline_get_region(tracked.timeline, region)->end, 8192);
 	assert_string_equal(name_of(&tracked, region), "Stack @8192");
 	tracked_release(&tracked);
@@ -72,7 +72,7 @@ static void the_end_of_a_declared_region_is_rounded_up(void **state _unused_)
 
 static void exact_bounds_are_kept_and_may_share_a_page(void **state _unused_)
 {
-	struct stack_region wanted = {.begin = 0x2000, .end = 0x2800, .kind = REGION_PARTIAL};
+	struct stack_region wanted = {.start = 0x2000, .end = 0x2800, .kind = REGION_PARTIAL};
 	struct tracked tracked;
 	uint32_t lower;
 	uint32_t upper;
@@ -81,12 +81,12 @@ static void exact_bounds_are_kept_and_may_share_a_page(void **state _unused_)
 	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &lower), 0);
 	assert_int_equal(timeline_get_region(tracked.timeline, lower)->end, 0x2800);
 	assert_int_equal(timeline_get_region(tracked.timeline, lower)->kind, REGION_PARTIAL);
-	wanted.begin = 0x2800;
+	wanted.start = 0x2800;
 	wanted.end = 0x3000;
 	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &upper), 0);
 	assert_int_equal(find(&tracked, 0x27f8), lower);
 	assert_int_equal(find(&tracked, 0x2800), upper);
-	wanted.begin = 0x27ff;
+	wanted.start = 0x27ff;
 	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &upper), -EEXIST);
 	assert_int_equal(upper, lower);
 	tracked_release(&tracked);
@@ -155,7 +155,7 @@ static void an_implicit_region_grows_down_within_reach_of_its_lowest_pointer(voi
 	region = find(&tracked, 20480);
 	assert_int_equal(find(&tracked, 10240), region);
 	assert_int_equal(find(&tracked, 5000), region);
-	assert_int_equal(timeline_get_region(tracked.timeline, region)->begin, 5000);
+	assert_int_equal(timeline_get_region(tracked.timeline, region)->start, 5000);
 	tracked_release(&tracked);
 }
 
@@ -219,8 +219,8 @@ static void every_pointer_lies_in_its_region(void **state _unused_)
 		const struct stack_region *region =
 			timeline_get_region(tracked.timeline, find(&tracked, pointer));
 
-		assert_true(region->begin <= pointer && pointer <= region->end);
-		assert_true(region->begin < region->end || region->kind == REGION_IMPLICIT);
+		assert_true(region->start <= pointer && pointer <= region->end);
+		assert_true(region->start < region->end || region->kind == REGION_IMPLICIT);
 	}
 	tracked_release(&tracked);
 }

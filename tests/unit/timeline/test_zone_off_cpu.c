@@ -91,10 +91,10 @@ static void a_zone_has_what_its_thread_waited_inside_it(void **state _unused_)
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
-	tracked_begin(&tracked, 7000, 0, 160);
+	tracked_start(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 7000, 0, 160);
 	tracked_end(&tracked, 7000, 190);
-	tracked_begin(&tracked, 7000, 0, 191);
+	tracked_start(&tracked, 7000, 0, 191);
 	tracked_end(&tracked, 7000, 192);
 	tracked_end(&tracked, 8000, 200);
 	tracked_finish(&tracked, 200);
@@ -115,9 +115,9 @@ static void what_a_thread_did_elsewhere_is_not_in_the_zone_that_waited_for_it(vo
 
 	set_up(&tracked);
 	/* A fiber that the first thread leaves at 200, for its own stack, and the second goes on with. */
-	tracked_begin(&tracked, 0x80000, 0, 100);
-	tracked_begin(&tracked, 0x4000, 0, 200);
-	tracked_begin(&tracked, 0x7f000, 1, 240);
+	tracked_start(&tracked, 0x80000, 0, 100);
+	tracked_start(&tracked, 0x4000, 0, 200);
+	tracked_start(&tracked, 0x7f000, 1, 240);
 	tracked_end(&tracked, 0x7f000, 290);
 	tracked_end(&tracked, 0x80000, 295);
 	tracked_end(&tracked, 0x4000, 310);
@@ -129,14 +129,14 @@ static void what_a_thread_did_elsewhere_is_not_in_the_zone_that_waited_for_it(vo
 	tracked_release(&tracked);
 }
 
-static void a_zone_that_began_before_the_schedule_has_what_is_known(void **state _unused_)
+static void a_zone_that_started_before_the_schedule_has_what_is_known(void **state _unused_)
 {
 	static const struct step steps[] = {{1000, 101, OFF}, {1300, 100, ON}};
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 80000, 1, 20);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 80000, 1, 20);
 	tracked_end(&tracked, 80000, 2000);
 	tracked_end(&tracked, 8000, 1400);
 	tracked_finish(&tracked, 2000);
@@ -148,15 +148,15 @@ static void a_zone_that_began_before_the_schedule_has_what_is_known(void **state
 	tracked_release(&tracked);
 }
 
-static void a_thread_that_begins_a_zone_runs_whatever_was_lost(void **state _unused_)
+static void a_thread_that_starts_a_zone_runs_whatever_was_lost(void **state _unused_)
 {
 	static const struct step steps[] = {
 		{110, 100, OFF}, {150, 100, OFF}, {160, 100, ON}, {900, 101, OFF}};
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
-	tracked_begin(&tracked, 7000, 0, 140);
+	tracked_start(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 7000, 0, 140);
 	tracked_end(&tracked, 7000, 170);
 	tracked_end(&tracked, 8000, 200);
 	tracked_finish(&tracked, 200);
@@ -173,12 +173,12 @@ static void what_is_around_a_wait_whose_end_was_lost_has_it_too(void **state _un
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
-	tracked_begin(&tracked, 7000, 0, 110);
+	tracked_start(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 7000, 0, 110);
 	tracked_end(&tracked, 7000, 190);
-	tracked_begin(&tracked, 7000, 0, 200);
+	tracked_start(&tracked, 7000, 0, 200);
 	tracked_end(&tracked, 7000, 280);
-	tracked_begin(&tracked, 7000, 0, 300);
+	tracked_start(&tracked, 7000, 0, 300);
 	tracked_end(&tracked, 7000, 390);
 	tracked_end(&tracked, 8000, 400);
 	tracked_finish(&tracked, 400);
@@ -205,7 +205,7 @@ static void a_thread_that_is_sampled_runs_whatever_was_lost(void **state _unused
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 8000, 0, 100);
 	tracked_end(&tracked, 8000, 500);
 	tracked_finish(&tracked, 500);
 	add_sample(&tracked, 0, 110);
@@ -225,7 +225,7 @@ static void a_sample_after_a_switch_does_not_end_a_wait_whose_end_is_known(void 
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 8000, 0, 100);
 	tracked_end(&tracked, 8000, 500);
 	tracked_finish(&tracked, 500);
 	add_sample(&tracked, 0, 121);
@@ -240,7 +240,7 @@ static void a_thread_that_was_sampled_before_its_first_switch_ran_then(void **st
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 8000, 0, 10);
 	tracked_end(&tracked, 8000, 500);
 	tracked_finish(&tracked, 500);
 	add_sample(&tracked, 0, 200);
@@ -255,8 +255,8 @@ static void a_zone_that_was_left_open_has_the_wait_that_it_ends_in(void **state 
 	struct tracked tracked;
 
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
-	tracked_begin(&tracked, 80000, 1, 300);
+	tracked_start(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 80000, 1, 300);
 	tracked_finish(&tracked, 300);
 	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
 	assert_int_equal(timeline_get_zone(tracked.timeline, 0)->end_ns, 300);
@@ -273,7 +273,7 @@ static void without_a_schedule_or_zones_there_is_nothing_to_add(void **state _un
 	assert_int_equal(add(&tracked, &schedule), 0);
 	tracked_release(&tracked);
 	set_up(&tracked);
-	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_start(&tracked, 8000, 0, 100);
 	tracked_end(&tracked, 8000, 100);
 	tracked_finish(&tracked, 100);
 	assert_int_equal(zone_off_cpu_add(tracked.timeline), 0);
@@ -288,8 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_zone_has_what_its_thread_waited_inside_it),
 		cmocka_unit_test(what_a_thread_did_elsewhere_is_not_in_the_zone_that_waited_for_it),
-		cmocka_unit_test(a_zone_that_began_before_the_schedule_has_what_is_known),
-		cmocka_unit_test(a_thread_that_begins_a_zone_runs_whatever_was_lost),
+		cmocka_unit_test(a_zone_that_started_before_the_schedule_has_what_is_known),
+		cmocka_unit_test(a_thread_that_starts_a_zone_runs_whatever_was_lost),
 		cmocka_unit_test(what_is_around_a_wait_whose_end_was_lost_has_it_too),
 		cmocka_unit_test(a_thread_that_is_sampled_runs_whatever_was_lost),
 		cmocka_unit_test(a_sample_after_a_switch_does_not_end_a_wait_whose_end_is_known),

@@ -5,13 +5,13 @@
 #include "timeline/timeline_builder.h"
 
 static void assert_occupancy(const struct tracked *tracked, uint32_t id, uint32_t region,
-			     uint64_t begin_ns, uint64_t end_ns)
+			     uint64_t start_ns, uint64_t end_ns)
 {
 	const struct occupancy *occupancy = timeline_get_occupancy(tracked->timeline, id);
 
 	assert_true(id < timeline_count_occupancy(tracked->timeline));
 	assert_int_equal(occupancy->region, region);
-	assert_int_equal(occupancy->begin_ns, begin_ns);
+	assert_int_equal(occupancy->start_ns, start_ns);
 	assert_int_equal(occupancy->end_ns, end_ns);
 }
 
@@ -21,13 +21,13 @@ static void zones_of_a_region_nest(void **state _unused_)
 	const struct zone *inner;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 7900, 0, 20);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 7900, 0, 20);
 	tracked_end(&tracked, 7900, 30);
 	tracked_end(&tracked, 8000, 40);
 	inner = timeline_get_zone(tracked.timeline, 1);
 	assert_int_equal(inner->parent, 0);
-	assert_int_equal(inner->begin_ns, 20);
+	assert_int_equal(inner->start_ns, 20);
 	assert_int_equal(inner->end_ns, 30);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 0)->parent, TIMELINE_NONE);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 0)->end_ns, 40);
@@ -40,8 +40,8 @@ static void zones_of_different_regions_are_independent(void **state _unused_)
 	struct tracked tracked;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 80000, 1, 5);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 80000, 1, 5);
 	tracked_end(&tracked, 8000, 40);
 	tracked_end(&tracked, 80000, 7);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 1)->parent, TIMELINE_NONE);
@@ -53,10 +53,10 @@ static void a_second_zone_at_an_open_pointer_is_refused(void **state _unused_)
 	struct tracked tracked;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	assert_int_equal(zone_tracker_begin(tracked.zones, 8000, 0, 20, tracked.location), -EBUSY);
+	tracked_start(&tracked, 8000, 0, 10);
+	assert_int_equal(zone_tracker_start(tracked.zones, 8000, 0, 20, tracked.location), -EBUSY);
 	tracked_end(&tracked, 8000, 20);
-	tracked_begin(&tracked, 8000, 0, 20);
+	tracked_start(&tracked, 8000, 0, 20);
 	tracked_release(&tracked);
 }
 
@@ -66,8 +66,8 @@ static void only_the_innermost_open_zone_can_end(void **state _unused_)
 
 	tracked_init(&tracked);
 	assert_int_equal(zone_tracker_end(tracked.zones, 8000, 1), -ENOENT);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 7900, 0, 20);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 7900, 0, 20);
 	assert_int_equal(zone_tracker_end(tracked.zones, 8000, 30), -EINVAL);
 	assert_int_equal(zone_tracker_find_open(tracked.zones, 8000), 0);
 	assert_int_equal(zone_tracker_find_open(tracked.zones, 7900), 1);
@@ -82,22 +82,22 @@ static void time_does_not_run_backwards_in_a_region(void **state _unused_)
 	struct tracked tracked;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 8000, 0, 10);
 	assert_int_equal(zone_tracker_end(tracked.zones, 8000, 9), -ERANGE);
-	assert_int_equal(zone_tracker_begin(tracked.zones, 7900, 0, 9, tracked.location), -ERANGE);
+	assert_int_equal(zone_tracker_start(tracked.zones, 7900, 0, 9, tracked.location), -ERANGE);
 	tracked_end(&tracked, 8000, 10);
-	assert_int_equal(zone_tracker_begin(tracked.zones, 8000, 0, 9, tracked.location), -ERANGE);
+	assert_int_equal(zone_tracker_start(tracked.zones, 8000, 0, 9, tracked.location), -ERANGE);
 	tracked_release(&tracked);
 }
 
-static uint32_t begin_on_track(struct tracked *tracked, uint64_t pointer, uint64_t time_ns,
+static uint32_t start_on_track(struct tracked *tracked, uint64_t pointer, uint64_t time_ns,
 			       bool is_new)
 {
 	bool was_new;
 
-	assert_int_equal(zone_tracker_begin(tracked->zones, pointer, 1, time_ns, tracked->location),
+	assert_int_equal(zone_tracker_start(tracked->zones, pointer, 1, time_ns, tracked->location),
 			 -ERANGE);
-	assert_int_equal(zone_tracker_begin_on_track(tracked->zones, pointer, 1, time_ns,
+	assert_int_equal(zone_tracker_start_on_track(tracked->zones, pointer, 1, time_ns,
 						     tracked->location, &was_new),
 			 0);
 	assert_true(was_new == is_new);
@@ -117,25 +117,25 @@ static void where_time_goes_back_a_declared_region_has_further_tracks(void **sta
 	assert_int_equal(timeline_add_string(tracked.timeline, "main",
 					     &timeline_get_region(tracked.timeline, stack)->name),
 			 0);
-	tracked_begin(&tracked, 0x4000, 0, 10);
-	tracked_begin(&tracked, 0x3000, 0, 500);
+	tracked_start(&tracked, 0x4000, 0, 10);
+	tracked_start(&tracked, 0x3000, 0, 500);
 	tracked_end(&tracked, 0x3000, 600);
-	second = begin_on_track(&tracked, 0x3000, 210, true);
+	second = start_on_track(&tracked, 0x3000, 210, true);
 	track = timeline_get_region(tracked.timeline, second);
 	assert_int_equal(track->kind, REGION_DECLARED);
-	assert_true(track->end - track->begin == 0x4000 && track->begin > UINT32_MAX);
+	assert_true(track->end - track->start == 0x4000 && track->start > UINT32_MAX);
 	assert_string_equal(timeline_get_string(tracked.timeline, track->name), "main, track 2");
 	assert_int_equal(timeline_get_zone(tracked.timeline, 2)->parent, TIMELINE_NONE);
-	assert_int_equal(zone_tracker_begin(tracked.zones, 0x3000, 1, 220, tracked.location),
+	assert_int_equal(zone_tracker_start(tracked.zones, 0x3000, 1, 220, tracked.location),
 			 -EBUSY);
 	tracked_end(&tracked, 0x3000, 300);
 	/* In order on the second track; before its last event it would be on a third one. */
-	assert_int_equal(begin_on_track(&tracked, 0x3000, 310, false), second);
-	assert_int_not_equal(begin_on_track(&tracked, 0x2000, 100, true), second);
+	assert_int_equal(start_on_track(&tracked, 0x3000, 310, false), second);
+	assert_int_not_equal(start_on_track(&tracked, 0x2000, 100, true), second);
 	tracked_end(&tracked, 0x2000, 110);
 	tracked_end(&tracked, 0x3000, 320);
 	/* What comes in order is on the region itself. */
-	tracked_begin(&tracked, 0x3000, 0, 600);
+	tracked_start(&tracked, 0x3000, 0, 600);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 5)->region, stack);
 	tracked_end(&tracked, 0x3000, 610);
 	tracked_end(&tracked, 0x4000, 620);
@@ -152,11 +152,11 @@ static void tracks_of_a_guessed_region_are_guessed_and_it_does_not_grow_for_them
 	uint32_t second;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 40000, 0, 10);
-	second = begin_on_track(&tracked, 32000, 5, true);
+	tracked_start(&tracked, 40000, 0, 10);
+	second = start_on_track(&tracked, 32000, 5, true);
 	assert_int_equal(timeline_get_region(tracked.timeline, second)->kind, REGION_IMPLICIT);
-	assert_int_equal(timeline_get_region(tracked.timeline, 0)->begin, 40000);
-	assert_int_equal(begin_on_track(&tracked, 30000, 7, false), second);
+	assert_int_equal(timeline_get_region(tracked.timeline, 0)->start, 40000);
+	assert_int_equal(start_on_track(&tracked, 30000, 7, false), second);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 2)->parent, 1);
 	tracked_release(&tracked);
 }
@@ -168,11 +168,11 @@ static void a_region_has_a_limited_number_of_tracks(void **state _unused_)
 
 	tracked_init(&tracked);
 	tracked_declare(&tracked, 0x1000, 0x5000);
-	tracked_begin(&tracked, 0x4000, 0, 1000);
+	tracked_start(&tracked, 0x4000, 0, 1000);
 	for (uint64_t i = 2; i <= ZONE_TRACKS_MAX; i++)
-		begin_on_track(&tracked, 0x4000 - i * 16, 1000 - i, true);
+		start_on_track(&tracked, 0x4000 - i * 16, 1000 - i, true);
 	assert_int_equal(
-		zone_tracker_begin_on_track(tracked.zones, 0x2000, 1, 5, tracked.location, &is_new),
+		zone_tracker_start_on_track(tracked.zones, 0x2000, 1, 5, tracked.location, &is_new),
 		-ERANGE);
 	tracked_release(&tracked);
 }
@@ -184,10 +184,10 @@ static void a_program_with_high_addresses_gets_no_tracks(void **state _unused_)
 	bool is_new;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, (1ull << 56) + 0x13000, 0, 10);
+	tracked_start(&tracked, (1ull << 56) + 0x13000, 0, 10);
 	tracked_declare(&tracked, 0x1000, 0x5000);
-	tracked_begin(&tracked, 0x4000, 1, 100);
-	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
+	tracked_start(&tracked, 0x4000, 1, 100);
+	assert_int_equal(zone_tracker_start_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
 						     &is_new),
 			 -ERANGE);
 	tracked_release(&tracked);
@@ -200,13 +200,13 @@ static void addresses_that_a_program_has_itself_are_no_tracks(void **state _unus
 
 	tracked_init(&tracked);
 	tracked_declare(&tracked, 0x1000, 0x5000);
-	tracked_begin(&tracked, 0x4000, 0, 1000);
-	tracked_begin(&tracked, (1ull << 56) + 0x4000, 0, 10);
-	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
+	tracked_start(&tracked, 0x4000, 0, 1000);
+	tracked_start(&tracked, (1ull << 56) + 0x4000, 0, 10);
+	assert_int_equal(zone_tracker_start_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
 						     &is_new),
 			 -ERANGE);
 	/* Nor are there tracks of these. */
-	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, (1ull << 56) + 0x3000, 1, 5,
+	assert_int_equal(zone_tracker_start_on_track(tracked.zones, (1ull << 56) + 0x3000, 1, 5,
 						     tracked.location, &is_new),
 			 -ERANGE);
 	tracked_release(&tracked);
@@ -217,9 +217,9 @@ static void open_zones_end_at_the_last_time(void **state _unused_)
 	struct tracked tracked;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 7900, 0, 20);
-	tracked_begin(&tracked, 80000, 1, 90);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 7900, 0, 20);
+	tracked_start(&tracked, 80000, 1, 90);
 	assert_int_equal(zone_tracker_count_open(tracked.zones), 3);
 	tracked_finish(&tracked, 50);
 	assert_int_equal(timeline_get_zone(tracked.timeline, 0)->end_ns, 50);
@@ -237,8 +237,8 @@ static void a_thread_is_back_on_its_stack_when_the_fiber_it_called_is_done(void 
 	tracked_init(&tracked);
 	stack = tracked_declare(&tracked, 0x1000, 0x5000);
 	fiber = tracked_declare(&tracked, 0x8000, 0x9000);
-	tracked_begin(&tracked, 0x4000, 0, 10);
-	tracked_begin(&tracked, 0x8800, 0, 20);
+	tracked_start(&tracked, 0x4000, 0, 10);
+	tracked_start(&tracked, 0x8800, 0, 20);
 	tracked_end(&tracked, 0x8800, 30);
 	tracked_end(&tracked, 0x4000, 40);
 	tracked_finish(&tracked, 40);
@@ -256,9 +256,9 @@ static void a_thread_that_came_from_nowhere_stays_where_it_was_seen(void **state
 
 	tracked_init(&tracked);
 	fiber = tracked_declare(&tracked, 0x8000, 0x9000);
-	tracked_begin(&tracked, 0x8800, 0, 20);
+	tracked_start(&tracked, 0x8800, 0, 20);
 	tracked_end(&tracked, 0x8800, 30);
-	tracked_begin(&tracked, 0x8800, 0, 40);
+	tracked_start(&tracked, 0x8800, 0, 40);
 	tracked_end(&tracked, 0x8800, 50);
 	tracked_finish(&tracked, 50);
 	assert_int_equal(timeline_count_occupancy(tracked.timeline), 1);
@@ -271,9 +271,9 @@ static void a_stack_that_another_thread_took_is_not_returned_to(void **state _un
 	struct tracked tracked;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 0x4000, 0, 10);
-	tracked_begin(&tracked, 0x80000, 0, 20);
-	tracked_begin(&tracked, 0x3f00, 1, 25);
+	tracked_start(&tracked, 0x4000, 0, 10);
+	tracked_start(&tracked, 0x80000, 0, 20);
+	tracked_start(&tracked, 0x3f00, 1, 25);
 	tracked_end(&tracked, 0x80000, 30);
 	assert_int_equal(occupancy_tracker_find_thread(tracked.occupancies, 0), 1);
 	assert_int_equal(occupancy_tracker_find_region(tracked.occupancies, 0), 1);
@@ -287,11 +287,11 @@ static void regions_in_use_are_counted_in_order_of_time(void **state _unused_)
 
 	tracked_init(&tracked);
 	tracked_declare(&tracked, 0x1000, 0x5000);
-	tracked_begin(&tracked, 0x4000, 0, 100);
-	tracked_begin(&tracked, 0x3000, 0, 110);
+	tracked_start(&tracked, 0x4000, 0, 100);
+	tracked_start(&tracked, 0x3000, 0, 110);
 	tracked_end(&tracked, 0x3000, 120);
 	tracked_end(&tracked, 0x4000, 200);
-	tracked_begin(&tracked, 0x80000, 1, 50);
+	tracked_start(&tracked, 0x80000, 1, 50);
 	tracked_end(&tracked, 0x80000, 150);
 	tracked_finish(&tracked, 200);
 	assert_int_equal(timeline_count_in_use(tracked.timeline), 4);
@@ -318,20 +318,20 @@ static void check_random_program(uint64_t seed)
 		const struct zone *zone = timeline_get_zone(tracked.timeline, i);
 		const struct zone *parent;
 
-		assert_true(zone->begin_ns <= zone->end_ns);
+		assert_true(zone->start_ns <= zone->end_ns);
 		if (zone->parent == TIMELINE_NONE)
 			continue;
 		parent = timeline_get_zone(tracked.timeline, zone->parent);
 		assert_true(zone->parent < i && parent->region == zone->region);
-		assert_true(parent->begin_ns <= zone->begin_ns && zone->end_ns <= parent->end_ns);
+		assert_true(parent->start_ns <= zone->start_ns && zone->end_ns <= parent->end_ns);
 	}
 	count = timeline_count_occupancy(tracked.timeline);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct occupancy *occupancy = timeline_get_occupancy(tracked.timeline, i);
 
 		assert_true(occupancy->region < ARRAY_LENGTH(region_free));
-		assert_true(occupancy->begin_ns >= region_free[occupancy->region]);
-		assert_true(occupancy->begin_ns >= thread_free[occupancy->thread]);
+		assert_true(occupancy->start_ns >= region_free[occupancy->region]);
+		assert_true(occupancy->start_ns >= thread_free[occupancy->thread]);
 		region_free[occupancy->region] = occupancy->end_ns;
 		thread_free[occupancy->thread] = occupancy->end_ns;
 	}

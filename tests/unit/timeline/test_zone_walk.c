@@ -16,17 +16,17 @@ static void assert_step(struct zone_walk *walk, uint32_t zone, bool is_end, uint
 	assert_int_equal(step.fill_bytes, fill_bytes);
 }
 
-static void begins_and_ends_alternate_as_they_happened(void **state _unused_)
+static void starts_and_ends_alternate_as_they_happened(void **state _unused_)
 {
 	struct tracked tracked;
 	struct zone_walk walk;
 	struct zone_step step;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
-	tracked_begin(&tracked, 7900, 0, 10);
+	tracked_start(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 7900, 0, 10);
 	tracked_end(&tracked, 7900, 10);
-	tracked_begin(&tracked, 7800, 0, 10);
+	tracked_start(&tracked, 7800, 0, 10);
 	tracked_end(&tracked, 7800, 20);
 	tracked_end(&tracked, 8000, 20);
 	assert_int_equal(zone_walk_init(&walk, tracked.timeline), 0);
@@ -50,9 +50,9 @@ static void what_is_left_ends_on_declared_regions_first(void **state _unused_)
 	struct zone_step step;
 
 	tracked_init(&tracked);
-	tracked_begin(&tracked, 8000, 0, 10);
+	tracked_start(&tracked, 8000, 0, 10);
 	tracked_declare(&tracked, 0x10000, 0x20000);
-	tracked_begin(&tracked, 0x1f000, 0, 20);
+	tracked_start(&tracked, 0x1f000, 0, 20);
 	tracked_finish(&tracked, 30);
 	assert_int_equal(zone_walk_init(&walk, tracked.timeline), 0);
 	assert_step(&walk, 0, false, 10, 192);
@@ -76,7 +76,7 @@ static void an_empty_timeline_has_no_steps(void **state _unused_)
 	timeline_free(timeline);
 }
 
-/* Every begin has its end, per region ends come in reverse order, and time never runs back. */
+/* Every start has its end, per region ends come in reverse order, and time never runs back. */
 static void check_random_program(uint64_t seed)
 {
 	struct tracked tracked;
@@ -85,7 +85,7 @@ static void check_random_program(uint64_t seed)
 	uint32_t innermost[64];
 	uint64_t last_ns[64] = {0};
 	uint64_t fill[64] = {0};
-	uint32_t begins = 0;
+	uint32_t starts = 0;
 	uint32_t ends = 0;
 
 	memset(innermost, 0xff, sizeof(innermost));
@@ -101,18 +101,18 @@ static void check_random_program(uint64_t seed)
 		innermost[zone->region] = step.is_end ? zone->parent : step.zone;
 		last_ns[zone->region] = step.time_ns;
 		fill[zone->region] = step.fill_bytes;
-		begins += !step.is_end;
+		starts += !step.is_end;
 		ends += step.is_end;
 	}
-	assert_int_equal(begins, timeline_count_zone(tracked.timeline));
-	assert_int_equal(ends, begins);
+	assert_int_equal(starts, timeline_count_zone(tracked.timeline));
+	assert_int_equal(ends, starts);
 	for (size_t i = 0; i < ARRAY_LENGTH(fill); i++)
 		assert_int_equal(fill[i], 0);
 	zone_walk_release(&walk);
 	tracked_release(&tracked);
 }
 
-static void every_begin_has_its_end_in_any_program(void **state _unused_)
+static void every_start_has_its_end_in_any_program(void **state _unused_)
 {
 	for (uint64_t seed = 1; seed <= 50; seed++)
 		check_random_program(seed);
@@ -121,10 +121,10 @@ static void every_begin_has_its_end_in_any_program(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(begins_and_ends_alternate_as_they_happened),
+		cmocka_unit_test(starts_and_ends_alternate_as_they_happened),
 		cmocka_unit_test(what_is_left_ends_on_declared_regions_first),
 		cmocka_unit_test(an_empty_timeline_has_no_steps),
-		cmocka_unit_test(every_begin_has_its_end_in_any_program),
+		cmocka_unit_test(every_start_has_its_end_in_any_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,20 +61,20 @@ static inline void tracked_finish(struct tracked *tracked, uint64_t time_ns)
 	assert_int_equal(occupancy_tracker_finish(tracked->occupancies), 0);
 }
 
-static inline uint32_t tracked_declare(struct tracked *tracked, uint64_t begin, uint64_t end)
+static inline uint32_t tracked_declare(struct tracked *tracked, uint64_t start, uint64_t end)
 {
 	uint32_t region;
 
-	assert_int_equal(region_map_declare(tracked->regions, begin, end, STRING_EMPTY, &region),
+	assert_int_equal(region_map_declare(tracked->regions, start, end, STRING_EMPTY, &region),
 			 0);
 	return region;
 }
 
-static inline void tracked_begin(struct tracked *tracked, uint64_t pointer, uint32_t thread,
+static inline void tracked_start(struct tracked *tracked, uint64_t pointer, uint32_t thread,
 				 uint64_t time_ns)
 {
 	assert_int_equal(
-		zone_tracker_begin(tracked->zones, pointer, thread, time_ns, tracked->location), 0);
+		zone_tracker_start(tracked->zones, pointer, thread, time_ns, tracked->location), 0);
 }
 
 static inline void tracked_end(struct tracked *tracked, uint64_t pointer, uint64_t time_ns)
@@ -93,7 +93,7 @@ static inline uint32_t builder_random(uint64_t *state, uint32_t below)
 
 /*
  * Fibers with 64 KiB stacks that any of four threads goes on with: every step, on some region a
- * zone begins or the innermost one ends. Times stand still now and then.
+ * zone starts or the innermost one ends. Times stand still now and then.
  */
 static inline void tracked_run_random_program(struct tracked *tracked, uint64_t seed,
 					      uint32_t num_steps)
@@ -117,7 +117,7 @@ static inline void tracked_run_random_program(struct tracked *tracked, uint64_t 
 			uint64_t pointer = 0x100000 * (fiber + 1) + 0xff00 - *depth * 0x200u -
 					   builder_random(&state, 16) * 8;
 
-			tracked_begin(tracked, pointer, builder_random(&state, NUM_THREADS),
+			tracked_start(tracked, pointer, builder_random(&state, NUM_THREADS),
 				      time_ns);
 			pointers[fiber][(*depth)++] = pointer;
 		} else {

@@ -39,7 +39,7 @@ struct frame_writer {
 	size_t cie_offset;
 };
 
-/* CFA = rsp + 8, return address at CFA - 8: as every compiler begins. */
+/* CFA = rsp + 8, return address at CFA - 8: as every compiler starts. */
 static const uint8_t usual_code[] = {DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1};
 
 static const struct frame_writer_cie usual_cie = {
@@ -73,7 +73,7 @@ static inline void frame_writer_add_uleb128(struct frame_writer *writer, uint64_
 }
 
 /* Returns where the length is to be written when the entry is complete. */
-static inline size_t frame_writer_begin(struct frame_writer *writer, bool is_64_bit)
+static inline size_t frame_writer_start(struct frame_writer *writer, bool is_64_bit)
 {
 	if (is_64_bit) {
 		frame_writer_add_u32(writer, UINT32_MAX);
@@ -152,7 +152,7 @@ static inline void frame_writer_add_cie(struct frame_writer *writer,
 					const struct frame_writer_cie *cie)
 {
 	size_t start = writer->bytes.length;
-	size_t length_offset = frame_writer_begin(writer, cie->is_64_bit);
+	size_t length_offset = frame_writer_start(writer, cie->is_64_bit);
 
 	writer->cie = cie;
 	writer->cie_offset = start;
@@ -182,7 +182,7 @@ static inline void frame_writer_add_function(struct frame_writer *writer, uint64
 					     uint64_t size, const uint8_t *code, size_t code_size)
 {
 	const struct frame_writer_cie *cie = writer->cie;
-	size_t length_offset = frame_writer_begin(writer, cie->is_64_bit);
+	size_t length_offset = frame_writer_start(writer, cie->is_64_bit);
 	bool has_encoding = strchr(cie->augmentation, 'R');
 	uint8_t encoding = has_encoding ? cie->encoding : DW_EH_PE_absptr;
 

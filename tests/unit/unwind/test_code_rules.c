@@ -408,7 +408,7 @@ static void targets_of_a_table_confirm_a_guess(void **state)
 }
 
 /* Likewise in the state of an entry, and then with frames of their own. */
-static void targets_of_a_table_may_begin_without_a_frame(void **state)
+static void targets_of_a_table_may_start_without_a_frame(void **state)
 {
 	struct scene *scene = *state;
 
@@ -433,7 +433,7 @@ static void another_function_behind_a_jump_does_not_confirm_a_guess(void **state
 	assert_int_equal(find_cfa(scene, 17, UNWIND_CFA_SP), 16);
 }
 
-static void a_function_behind_a_table_begins_as_any_other(void **state)
+static void a_function_behind_a_table_starts_as_any_other(void **state)
 {
 	struct scene *scene = *state;
 
@@ -610,9 +610,9 @@ int main(void)
 		TEST(addresses_that_a_function_takes_are_parts_of_it),
 		TEST(a_part_that_does_not_give_the_frame_back_is_none),
 		TEST(targets_of_a_table_confirm_a_guess),
-		TEST(targets_of_a_table_may_begin_without_a_frame),
+		TEST(targets_of_a_table_may_start_without_a_frame),
 		TEST(another_function_behind_a_jump_does_not_confirm_a_guess),
-		TEST(a_function_behind_a_table_begins_as_any_other),
+		TEST(a_function_behind_a_table_starts_as_any_other),
 		TEST(a_guess_amid_an_instruction_comes_last),
 		TEST(an_aligned_frame_is_found_by_the_copy_that_is_stored_in_it),
 		TEST(an_aligned_frame_is_found_by_a_copy_in_a_register),

@@ -1,5 +1,5 @@
 /*
- * Where stacks of makecontext() and of Boost.Context begin: which functions of a file are taken for it, and their rows.
+ * Where stacks of makecontext() and of Boost.Context start: which functions of a file are taken for it, and their rows.
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 static const uint8_t mov_rbx_rsp[] = {0x48, 0x89, 0xdc};
 static const uint8_t endbr64_mov_rbx_rsp[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc};
 
-/* A file with a function at START that begins with this code, and one before it. */
+/* A file with a function at START that starts with this code, and one before it. */
 static struct unwind_table *build(const uint8_t *code, size_t code_size, uint64_t before_end,
 				  uint64_t size, const uint8_t *program, size_t program_size)
 {
@@ -77,13 +77,13 @@ static void a_call_at_the_end_of_the_function_before_keeps_its_rule(_unused_ voi
 	assert_true(is_outermost(table));
 }
 
-static void it_may_begin_with_a_mark_for_indirect_jumps(_unused_ void **state)
+static void it_may_start_with_a_mark_for_indirect_jumps(_unused_ void **state)
 {
 	assert_true(is_outermost(build(endbr64_mov_rbx_rsp, sizeof(endbr64_mov_rbx_rsp), BEFORE_END,
 				       SIZE + 4, NO_CODE)));
 }
 
-static void a_function_that_begins_otherwise_has_a_caller(_unused_ void **state)
+static void a_function_that_starts_otherwise_has_a_caller(_unused_ void **state)
 {
 	static const uint8_t mov_rsp_rbx[] = {0x48, 0x89, 0xe3};
 
@@ -125,7 +125,7 @@ static void code_that_the_file_truncates_has_a_caller(_unused_ void **state)
 
 /* ---- Boost.Context ------------------------------------------------------------------------- */
 
-/* make_fcontext of Boost 1.74, up to what contexts begin with, and what their functions return to. */
+/* make_fcontext of Boost 1.74, up to what contexts start with, and what their functions return to. */
 static const uint8_t make_fcontext[] = {
 	0x48, 0x89, 0xf8,                         /* mov %rdi,%rax */
 	0x48, 0x83, 0xe0, 0xf0,                   /* and $~15,%rax */
@@ -194,7 +194,7 @@ static void what_functions_of_boosts_contexts_return_to_is_outermost(_unused_ vo
 	unwind_table_free(table);
 }
 
-static void it_may_begin_with_a_mark_for_indirect_jumps_too(_unused_ void **state)
+static void it_may_start_with_a_mark_for_indirect_jumps_too(_unused_ void **state)
 {
 	uint8_t marked[4 + sizeof(finish)] = {0xf3, 0x0f, 0x1e, 0xfa};
 
@@ -225,13 +225,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_rows_are_outermost_and_so_is_the_byte_before),
 		cmocka_unit_test(a_call_at_the_end_of_the_function_before_keeps_its_rule),
-		cmocka_unit_test(it_may_begin_with_a_mark_for_indirect_jumps),
-		cmocka_unit_test(a_function_that_begins_otherwise_has_a_caller),
+		cmocka_unit_test(it_may_start_with_a_mark_for_indirect_jumps),
+		cmocka_unit_test(a_function_that_starts_otherwise_has_a_caller),
 		cmocka_unit_test(a_longer_function_has_a_caller),
 		cmocka_unit_test(a_function_that_says_how_its_stack_changes_has_a_caller),
 		cmocka_unit_test(code_that_the_file_truncates_has_a_caller),
 		cmocka_unit_test(what_functions_of_boosts_contexts_return_to_is_outermost),
-		cmocka_unit_test(it_may_begin_with_a_mark_for_indirect_jumps_too),
+		cmocka_unit_test(it_may_start_with_a_mark_for_indirect_jumps_too),
 		cmocka_unit_test(what_ends_a_process_elsewhere_has_a_caller),
 	};
 

@@ -85,7 +85,7 @@ static void assert_rule(struct program program, struct unwind_rule rule)
 
 static const struct unwind_rule unsupported = {.cfa_op = UNWIND_CFA_UNSUPPORTED};
 
-static void a_function_begins_with_the_rule_of_its_common_part(void **state)
+static void a_function_starts_with_the_rule_of_its_common_part(void **state)
 {
 	(void)state;
 	assert_rule(run(NO_CODE), (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = 8});
@@ -537,7 +537,7 @@ static void an_offset_that_fits_no_rule_is_unsupported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function_begins_with_the_rule_of_its_common_part),
+		cmocka_unit_test(a_function_starts_with_the_rule_of_its_common_part),
 		cmocka_unit_test(a_frame_with_frame_pointer_has_a_row_for_each_step),
 		cmocka_unit_test(each_form_of_advance_moves_on),
 		cmocka_unit_test(a_location_can_be_set),

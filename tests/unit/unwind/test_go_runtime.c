@@ -1,5 +1,5 @@
 /*
- * Where the stacks of Go programs begin: which functions are known, and their rows.
+ * Where the stacks of Go programs start: which functions are known, and their rows.
  */
 #include "unit.h"
 
@@ -121,7 +121,7 @@ static bool is_outermost(struct program *program)
 	return result;
 }
 
-static void goroutines_and_threads_begin_in_functions_known_by_name(_unused_ void **state)
+static void goroutines_and_threads_start_in_functions_known_by_name(_unused_ void **state)
 {
 	assert_true(is_outermost(make_program("runtime.goexit")));
 	assert_true(is_outermost(make_program("runtime.goexit.abi0")));
@@ -305,7 +305,7 @@ static void a_signal_handler_returns_to_a_signal_frame(_unused_ void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goroutines_and_threads_begin_in_functions_known_by_name),
+		cmocka_unit_test(goroutines_and_threads_start_in_functions_known_by_name),
 		cmocka_unit_test(other_functions_have_callers),
 		cmocka_unit_test(only_programs_of_go_have_such_functions),
 		cmocka_unit_test(a_function_is_outermost_while_it_is_on_another_stack),

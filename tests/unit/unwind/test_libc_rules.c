@@ -90,7 +90,7 @@ static void vfork_keeps_its_return_address_in_rdi(void **state)
 }
 
 /* A thread's first function returns to behind clone's system call, where nothing is below. */
-static void the_child_of_clone_begins_in_an_outermost_frame(void **state)
+static void the_child_of_clone_starts_in_an_outermost_frame(void **state)
 {
 	const struct libc *libc = *state;
 	unsigned int num_outermost = 0;
@@ -145,7 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(vfork_keeps_its_return_address_in_rdi, open_libc,
 						close_libc),
-		cmocka_unit_test_setup_teardown(the_child_of_clone_begins_in_an_outermost_frame,
+		cmocka_unit_test_setup_teardown(the_child_of_clone_starts_in_an_outermost_frame,
 						open_libc, close_libc),
 		cmocka_unit_test_setup_teardown(behind_the_call_of_clone_it_depends_on_its_result,
 						open_libc, close_libc),

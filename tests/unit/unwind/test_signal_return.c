@@ -87,7 +87,7 @@ static void it_and_the_byte_before_are_a_signal_frame(_unused_ void **state)
 	assert_found(mov_eax, sizeof(mov_eax));
 }
 
-static void it_may_begin_with_a_mark_for_indirect_jumps(_unused_ void **state)
+static void it_may_start_with_a_mark_for_indirect_jumps(_unused_ void **state)
 {
 	assert_found(endbr64_mov_eax, sizeof(endbr64_mov_eax));
 }
@@ -185,7 +185,7 @@ static void it_may_follow_padding_that_code_seems_to_lead_to(_unused_ void **sta
 	end_scene(&scene);
 }
 
-/* The end of its displacement and the padding look like the begin of another call: ff 90. */
+/* The end of its displacement and the padding look like the start of another call: ff 90. */
 static void it_may_follow_padding_behind_a_call_backwards(_unused_ void **state)
 {
 	static const uint8_t code[] = {0xe8, 0xc8, 0xe0, 0xff, 0xff, 0x90};
@@ -311,7 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_and_the_byte_before_are_a_signal_frame),
-		cmocka_unit_test(it_may_begin_with_a_mark_for_indirect_jumps),
+		cmocka_unit_test(it_may_start_with_a_mark_for_indirect_jumps),
 		cmocka_unit_test(other_code_is_none),
 		cmocka_unit_test(a_mov_to_r8_is_none),
 		cmocka_unit_test(it_may_be_the_first_that_the_table_has),

@@ -81,7 +81,7 @@ static void the_context_holds_all_between_the_load_and_the_push(_unused_ void **
 	free(text);
 }
 
-static void it_may_begin_with_a_mark_for_indirect_jumps(_unused_ void **state)
+static void it_may_start_with_a_mark_for_indirect_jumps(_unused_ void **state)
 {
 	uint8_t *text = make_text();
 
@@ -90,7 +90,7 @@ static void it_may_begin_with_a_mark_for_indirect_jumps(_unused_ void **state)
 	assert_true(is_switch(text, SIZE));
 }
 
-static void a_function_that_does_not_begin_with_saving_is_none(_unused_ void **state)
+static void a_function_that_does_not_start_with_saving_is_none(_unused_ void **state)
 {
 	uint8_t *text = make_text();
 
@@ -144,8 +144,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_context_holds_all_between_the_load_and_the_push),
-		cmocka_unit_test(it_may_begin_with_a_mark_for_indirect_jumps),
-		cmocka_unit_test(a_function_that_does_not_begin_with_saving_is_none),
+		cmocka_unit_test(it_may_start_with_a_mark_for_indirect_jumps),
+		cmocka_unit_test(a_function_that_does_not_start_with_saving_is_none),
 		cmocka_unit_test(a_function_that_does_not_load_the_stack_pointer_is_none),
 		cmocka_unit_test(a_function_that_does_not_push_an_address_is_none),
 		cmocka_unit_test(a_push_before_the_load_is_another_one),

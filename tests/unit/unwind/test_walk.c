@@ -296,7 +296,7 @@ static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ v
 }
 
 /* Go's runtime returns from signals in a function that no call is in front of. */
-static void a_signal_frame_may_begin_at_the_next_byte(_unused_ void **state)
+static void a_signal_frame_may_start_at_the_next_byte(_unused_ void **state)
 {
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_SIGNAL, 1));
 
@@ -529,7 +529,7 @@ int main(void)
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_nothing_in_its_first_half),
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_a_word_in_its_second_half),
 		cmocka_unit_test(a_signal_frame_gives_the_registers_of_what_it_interrupted),
-		cmocka_unit_test(a_signal_frame_may_begin_at_the_next_byte),
+		cmocka_unit_test(a_signal_frame_may_start_at_the_next_byte),
 		cmocka_unit_test(what_starts_at_the_byte_before_a_signal_frame_is_a_return),
 		cmocka_unit_test(a_return_to_no_code_ends_the_walk),
 		cmocka_unit_test(what_a_signal_interrupted_may_lie_on_another_stack_below),

@@ -291,7 +291,7 @@ static void what_sets_up_the_frame_may_be_called_before(_unused_ void **state)
 			assert_int_equal(scene.walk.prologue, NO_CFI_CODE + inputs[i].call);
 			if (inputs[i].call == 15) /* of JavaScript */
 				continue;
-			/* Such instructions elsewhere are nothing: functions begin at a multiple of 32. */
+			/* Such instructions elsewhere are nothing: functions start at a multiple of 32. */
 			scene = scene_without_table(inputs[i].code, inputs[i].size, 8, 0);
 			scene.walk.registers.pc = NO_CFI_CODE - 8 + pc;
 			ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(NO_CFI_CODE - 8 + pc)),

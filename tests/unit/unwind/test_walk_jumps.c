@@ -103,7 +103,7 @@ static struct scene scene_of_clone(uint64_t result)
 	return scene;
 }
 
-static void a_new_thread_begins_behind_the_call_of_clone(_unused_ void **state)
+static void a_new_thread_starts_behind_the_call_of_clone(_unused_ void **state)
 {
 	struct scene scene = scene_of_clone(0);
 
@@ -183,7 +183,7 @@ int main(void)
 		cmocka_unit_test(setcontext_leads_to_where_getcontext_was_called),
 		cmocka_unit_test(setcontext_may_lead_to_the_first_byte_of_a_function),
 		cmocka_unit_test(a_context_that_cannot_be_read_ends_the_walk),
-		cmocka_unit_test(a_new_thread_begins_behind_the_call_of_clone),
+		cmocka_unit_test(a_new_thread_starts_behind_the_call_of_clone),
 		cmocka_unit_test(who_has_made_a_thread_has_a_caller),
 		cmocka_unit_test(an_outer_frame_behind_the_call_of_clone_is_not_known_to_be_new),
 		cmocka_unit_test(the_frame_of_a_landing_pad_may_lie_at_rcx),

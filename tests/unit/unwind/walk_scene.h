@@ -25,7 +25,7 @@
 #define FAR           (STACK + (1u << 20)) /* a part of the stack, too */
 #define UNREADABLE    0x10008ull
 
-/* Functions: where the walk begins, who called it, and the outermost. */
+/* Functions: where the walk starts, who called it, and the outermost. */
 enum { INNER, CALLER, OUTER = NUM_FUNCTIONS - 1 };
 
 #define START_OF(function)    (CODE + (function)*FUNCTION_SIZE)

@@ -26,7 +26,7 @@ static Elf64_Sym make_symbol(uint32_t name, unsigned char bind, uint64_t start, 
 static const char strings[] = "\0_work\0work\0_Z3addii";
 
 /*
- * The archived program: its code begins where the symbols do, at most 0x1000 bytes into the file, so
+ * The archived program: its code starts where the symbols do, at most 0x1000 bytes into the file, so
  * that file offset 0x1010 is in `work`, 0x1100 in the one with the mangled name, 0x1200 in none.
  */
 static struct text make_program(const Elf64_Sym *symbols, size_t size)

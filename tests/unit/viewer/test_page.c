@@ -16,7 +16,7 @@ static int append(void *context, const void *data, size_t size)
 }
 
 /* The data of the page's script element, unpacked: base64, then gzip. */
-static struct text unpack(const char *begin, const char *end)
+static struct text unpack(const char *start, const char *end)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -27,7 +27,7 @@ static struct text unpack(const char *begin, const char *end)
 	uint32_t bits = 0;
 	int num_bits = 0;
 
-	for (const char *c = begin; c < end; c++) {
+	for (const char *c = start; c < end; c++) {
 		const char *digit = *c != '=' && *c ? strchr(digits, *c) : NULL;
 
 		if (!digit)
@@ -60,16 +60,16 @@ static void page_carries_the_whole_profile(void **state)
 	struct sink sink = {append, &page};
 	struct sink requested_sink = {append, &wanted};
 	static const char tag[] = "id=\"profile\" data-name=\"a &quot;b&quot; &lt;c&gt;\">";
-	const char *begin;
+	const char *start;
 
 	(void)state;
 	if (!viewer_page_exists())
 		skip();
 	assert_int_equal(viewer_page_write(session_get_profile(session), "a \"b\" <c>", &sink), 0);
-	begin = strstr(page.data, tag);
-	assert_non_null(begin);
-	begin += strlen(tag);
-	data = unpack(begin, strstr(begin, "</script>"));
+	start = strstr(page.data, tag);
+	assert_non_null(start);
+	start += strlen(tag);
+	data = unpack(start, strstr(start, "</script>"));
 	assert_int_equal(session_pack(session, &requested_sink), 0);
 	assert_int_equal(data.length, wanted.length);
 	assert_memory_equal(data.data, wanted.data, wanted.length);

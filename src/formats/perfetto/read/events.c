@@ -103,7 +103,7 @@ static void read_legacy(const struct perfetto_packet *packet, struct bytes messa
 	if (is_elsewhere)
 		return;
 	if (phase == 'B' || phase == 'X')
-		event->type = EVENT_BEGIN;
+		event->type = EVENT_START;
 	else if (phase == 'E')
 		event->type = EVENT_END;
 	else if (phase == 'I' || phase == 'i')
@@ -461,7 +461,7 @@ static int read_slice(struct perfetto_slices *slices, const struct perfetto_pack
 		if (err)
 			return err;
 	}
-	if (event->type == EVENT_BEGIN) {
+	if (event->type == EVENT_START) {
 		err = find_location(slices, event, &added.location);
 		if (err)
 			return err;
@@ -668,7 +668,7 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 		if (err || is_task_event)
 			return err;
 	}
-	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
+	if (event.type != EVENT_START && event.type != EVENT_END && event.type != EVENT_COUNTER) {
 		slices->trace->import->counts
 			.unknown_events++; /* instants, events of later versions */
 		return 0;

@@ -6,7 +6,7 @@
 int perfetto_regions_use(struct perfetto_slices *slices, struct perfetto_track *track)
 {
 	struct stack_region region = {
-		.begin = track->region_begin,
+		.start = track->region_start,
 		.end = track->region_end,
 		.name = track->name,
 		.kind = track->region_kind,

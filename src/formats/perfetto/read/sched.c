@@ -136,7 +136,7 @@ struct kwork_event {
 	struct protobuf_field field; /* its number: enum kwork_field; 0: not kernel work */
 };
 
-static int begin_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
+static int start_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
 		       const struct perfetto_kwork *kwork)
 {
 	uint32_t number;
@@ -147,7 +147,7 @@ static int begin_kwork(struct perfetto_sched *sched, const struct kwork_event *e
 	err = perfetto_kworks_intern(&sched->kworks, kwork, &number);
 	if (err)
 		return err;
-	sched->kworks.items[number].begin_ns = event->time_ns;
+	sched->kworks.items[number].start_ns = event->time_ns;
 	sched->kworks.items[number].name = kwork->name;
 	sched->kworks.items[number].is_open = true;
 	return 0;
@@ -167,11 +167,11 @@ static int end_kwork(struct perfetto_sched *sched, const struct kwork_event *eve
 		.kind = (uint8_t)wanted->kind,
 	};
 
-	if (!known || !known->is_open || known->begin_ns > event->time_ns ||
+	if (!known || !known->is_open || known->start_ns > event->time_ns ||
 	    !perfetto_has_room(sched->trace, timeline_count_kwork(timeline), 8))
 		return 0;
 	known->is_open = false;
-	kwork.begin_ns = known->begin_ns;
+	kwork.start_ns = known->start_ns;
 	kwork.name = known->name;
 	return timeline_add_kwork(timeline, &kwork, NULL);
 }
@@ -198,14 +198,14 @@ static int read_kwork(struct perfetto_sched *sched, const struct perfetto_packet
 	}
 	switch ((enum kwork_field)event->field.number) {
 	case IRQ_ENTRY:
-		return begin_kwork(sched, event, &kwork);
+		return start_kwork(sched, event, &kwork);
 	case IRQ_EXIT:
 		return end_kwork(sched, event, &kwork, (uint32_t)first);
 	case SOFTIRQ_ENTRY:
 	case SOFTIRQ_EXIT:
 		kwork.kind = KWORK_SOFTIRQ;
 		return event->field.number == SOFTIRQ_ENTRY
-			       ? begin_kwork(sched, event, &kwork)
+			       ? start_kwork(sched, event, &kwork)
 			       : end_kwork(sched, event, &kwork, (uint32_t)first);
 	case WORK_START:
 	case WORK_END:
@@ -214,7 +214,7 @@ static int read_kwork(struct perfetto_sched *sched, const struct perfetto_packet
 		kwork.name =
 			perfetto_find_string(packet, PERFETTO_INTERNED_KERNEL_SYMBOL, function);
 		return event->field.number == WORK_START
-			       ? begin_kwork(sched, event, &kwork)
+			       ? start_kwork(sched, event, &kwork)
 			       : end_kwork(sched, event, &kwork, event->tid);
 	}
 	return 0;

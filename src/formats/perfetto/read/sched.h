@@ -19,7 +19,7 @@ struct perfetto_sched_event {
 struct perfetto_kwork {
 	uint32_t kind;  /* enum kwork_kind */
 	uint32_t owner; /* the CPU; of an item of a workqueue the thread's tid */
-	uint64_t begin_ns;
+	uint64_t start_ns;
 	uint32_t name; /* string of the timeline */
 	bool is_open;
 };

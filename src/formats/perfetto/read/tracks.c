@@ -68,7 +68,7 @@ static void read_bounds(struct bytes text, struct perfetto_track *track)
 			track->region_kind = REGION_IMPLICIT;
 		else if (memmem(text.data, text.size, AT_LEAST, strlen(AT_LEAST)))
 			track->region_kind = REGION_PARTIAL;
-		track->region_begin = bounds[0];
+		track->region_start = bounds[0];
 		track->region_end = bounds[1];
 	}
 }
@@ -146,7 +146,7 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 	if (known->name == STRING_EMPTY)
 		known->name = track.name;
 	if (!known->region_end) {
-		known->region_begin = track.region_begin;
+		known->region_start = track.region_start;
 		known->region_end = track.region_end;
 		known->region_kind = track.region_kind;
 	}

@@ -23,7 +23,7 @@ enum perfetto_role {
 struct perfetto_track {
 	uint64_t uuid;
 	uint64_t parent_uuid;
-	uint64_t region_begin; /* of a region's track */
+	uint64_t region_start; /* of a region's track */
 	uint64_t region_end;
 	uint32_t name;    /* strings of the timeline */
 	uint32_t unit;    /* of a counter */

@@ -103,12 +103,12 @@ static void set_waker(const struct perfetto_slices *slices, uint64_t flow,
 	wait->waker = wakeup->thread == wait->thread ? TIMELINE_NONE : wakeup->thread;
 }
 
-static int begin_wait(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+static int start_wait(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		      struct bytes message, const struct perfetto_track_event *event,
 		      struct perfetto_track *track)
 {
 	const char *name = timeline_get_string(slices->trace->timeline, event->name);
-	struct timeline_wait wait = {.begin_ns = packet->time_ns,
+	struct timeline_wait wait = {.start_ns = packet->time_ns,
 				     .queued_ns = packet->time_ns,
 				     .end_ns = packet->time_ns};
 	struct timeline_wait *last = get_last(slices, track);
@@ -151,8 +151,8 @@ int perfetto_slices_read_wait(struct perfetto_slices *slices, const struct perfe
 	slices->samples->has_wait_slices = true;
 	if (!slices->trace->import->timeline)
 		return 0; /* a profile has the samples */
-	if (event->type == EVENT_BEGIN)
-		return begin_wait(slices, packet, message, event, track);
+	if (event->type == EVENT_START)
+		return start_wait(slices, packet, message, event, track);
 	if (event->type != EVENT_END || !last || last->end_ns > packet->time_ns) {
 		slices->num_skipped++;
 		return 0;

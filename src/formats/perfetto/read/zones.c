@@ -82,7 +82,7 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 		return err;
 	if (track->name == STRING_EMPTY)
 		track->name = timeline_get_thread(slices->trace->timeline, owner)->name;
-	track->region_begin = region.begin;
+	track->region_start = region.start;
 	track->region_end = region.end;
 	return perfetto_regions_use(slices, track);
 }
@@ -107,11 +107,11 @@ static int find_occupant(struct perfetto_slices *slices, const struct perfetto_t
 				     event->time_ns, ret);
 }
 
-static int begin_occupancy(struct perfetto_slices *slices, struct perfetto_track *track,
+static int start_occupancy(struct perfetto_slices *slices, struct perfetto_track *track,
 			   const struct perfetto_event *event)
 {
 	struct occupancy occupancy = {
-		.begin_ns = event->time_ns, .end_ns = event->time_ns, .region = track->item};
+		.start_ns = event->time_ns, .end_ns = event->time_ns, .region = track->item};
 	int err = find_occupant(slices, track, event, &occupancy.thread);
 
 	if (err)
@@ -157,7 +157,7 @@ static int finish_occupancies(struct perfetto_finisher *finisher, struct perfett
 		if (event->location == TIMELINE_NONE)
 			continue;
 		open = timeline_count_occupancy(slices->trace->timeline);
-		err = begin_occupancy(slices, track, event);
+		err = start_occupancy(slices, track, event);
 		if (err)
 			return err;
 	}
@@ -202,7 +202,7 @@ static bool find_on_region(const struct perfetto_slices *slices,
 	uint32_t end = region->first_occupancy + region->num_occupancies;
 
 	while (*place + 1 < end &&
-	       timeline_get_occupancy(slices->trace->timeline, *place + 1)->begin_ns <= time_ns)
+	       timeline_get_occupancy(slices->trace->timeline, *place + 1)->start_ns <= time_ns)
 		++*place;
 	if (!region->num_occupancies)
 		return false;
@@ -210,20 +210,20 @@ static bool find_on_region(const struct perfetto_slices *slices,
 	return true;
 }
 
-static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_track *region,
+static int start_zone(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 		      const struct perfetto_event *event, uint32_t thread)
 {
 	struct timeline *timeline = finisher->slices->trace->timeline;
 	const struct open_slice slice = {.end_ns = event->end_ns, .has_end = event->end_ns != 0};
 	struct zone zone = {
-		.begin_ns = event->time_ns,
+		.start_ns = event->time_ns,
 		.pointer = region->region_end - event->fill_bytes,
 		.region = region->item,
 		.thread = thread,
 		.location = event->location,
 	};
 	struct open_slice *opened;
-	int err = open_slices_begin(&finisher->open, &slice, &opened);
+	int err = open_slices_start(&finisher->open, &slice, &opened);
 
 	if (err)
 		return err;
@@ -248,7 +248,7 @@ static int finish_slice(struct perfetto_finisher *finisher, const struct perfett
 		return add_attributes(slices, zone, event->attribute);
 	}
 	zone = timeline_count_zone(slices->trace->timeline);
-	err = begin_zone(finisher, region, event, thread);
+	err = start_zone(finisher, region, event, thread);
 	if (err)
 		return err;
 	return add_attributes(slices, zone, event->attribute);

@@ -71,7 +71,7 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 	return err;
 }
 
-int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
+int perfetto_event_writer_start_sequence(struct perfetto_event_writer *writer,
 					 enum perfetto_sequence_id sequence)
 {
 	writer->sequence = sequence;

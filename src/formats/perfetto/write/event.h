@@ -47,7 +47,7 @@ _must_check_ int perfetto_event_writer_init(struct perfetto_event_writer *writer
 void perfetto_event_writer_release(struct perfetto_event_writer *writer);
 
 /* The following events are on this sequence, which must be new. */
-_must_check_ int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
+_must_check_ int perfetto_event_writer_start_sequence(struct perfetto_event_writer *writer,
 						      enum perfetto_sequence_id sequence);
 
 /* A new event, with the common fields of its type. It is the writer's. */

@@ -38,7 +38,7 @@ static int add_attribute(struct perfetto_event_writer *events,
 	return -EINVAL;
 }
 
-static int begin_zone(struct perfetto_events_writer *writer, const struct zone_step *step)
+static int start_zone(struct perfetto_events_writer *writer, const struct zone_step *step)
 {
 	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
 	const struct zone_attribute *attribute = NULL;
@@ -77,7 +77,7 @@ static int write_zone_step(struct perfetto_events_writer *writer, const struct z
 	if (step->is_end)
 		return perfetto_end_zone(&writer->events, writer->tracks, region, step->fill_bytes,
 					 step->time_ns);
-	return begin_zone(writer, step);
+	return start_zone(writer, step);
 }
 
 static int write_zones(struct perfetto_events_writer *writer)
@@ -95,7 +95,7 @@ static int write_zones(struct perfetto_events_writer *writer)
 	err = zone_walk_init(&walk, writer->timeline);
 	if (err)
 		return err;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_EVENTS);
 	if (err)
 		return err;
 	while (zone_walk_next(&walk, &step)) {
@@ -121,20 +121,20 @@ static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t re
  *
  * flow_in  the one that leads to the region's next slice
  */
-static int begin_slices(struct perfetto_events_writer *writer,
+static int start_slices(struct perfetto_events_writer *writer,
 			const struct numbered_occupancy *numbered, uint64_t *flow_in)
 {
 	const struct occupancy *occupancy = &numbered->occupancy;
 	uint32_t name = timeline_get_thread(writer->timeline, occupancy->thread)->name;
 	uint64_t flow_out = numbered->is_handed_over ? HAND_OVER_FLOW | numbered->number : 0;
-	int err = perfetto_begin_region_slice(&writer->events, writer->tracks, occupancy,
+	int err = perfetto_start_region_slice(&writer->events, writer->tracks, occupancy,
 					      timeline_get_string(writer->timeline, name), *flow_in,
 					      flow_out);
 
 	if (err)
 		return err;
 	*flow_in = flow_out;
-	return perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
+	return perfetto_start_thread_slice(&writer->events, writer->tracks, occupancy);
 }
 
 static int end_slices(struct perfetto_events_writer *writer, const struct occupancy *occupancy)
@@ -162,7 +162,7 @@ static int write_steps(struct perfetto_events_writer *writer, struct occupancy_w
 
 	if (got <= 0)
 		return got;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
 	if (err)
 		return err;
 	for (; got > 0; got = occupancy_walk_next(walk, &step)) {
@@ -171,7 +171,7 @@ static int write_steps(struct perfetto_events_writer *writer, struct occupancy_w
 		if (is_left_out(writer, occupancy->region))
 			continue;
 		err = step.is_end ? end_slices(writer, occupancy)
-				  : begin_slices(writer, &step.of, &flows_in[occupancy->region]);
+				  : start_slices(writer, &step.of, &flows_in[occupancy->region]);
 		if (err)
 			return err;
 	}
@@ -199,7 +199,7 @@ static int write_fills(struct perfetto_events_writer *writer)
 
 	if (got <= 0)
 		return got;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_FILLS);
 	if (err)
 		return err;
 	for (; got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
@@ -225,7 +225,7 @@ static int write_totals(struct perfetto_events_writer *writer)
 
 	if (!count)
 		return 0;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_TOTALS);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < count; i++) {
@@ -244,7 +244,7 @@ static int write_counters(struct perfetto_events_writer *writer)
 
 	if (!count)
 		return 0;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_COUNTERS);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < count; i++) {
@@ -272,7 +272,7 @@ static int write_task_events(struct perfetto_events_writer *writer)
 
 	if (got <= 0)
 		return got;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TASKS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_TASKS);
 	if (err)
 		return err;
 	for (; got > 0; got = timeline_next_task_event(writer->timeline, &position, &task)) {
@@ -297,7 +297,7 @@ static int write_waits(struct perfetto_events_writer *writer, const struct profi
 
 	if (got <= 0)
 		return got;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_WAITS);
+	err = perfetto_event_writer_start_sequence(&writer->events, SEQUENCE_WAITS);
 	if (err)
 		return err;
 	for (; got > 0; got = timeline_next_wait(writer->timeline, &position, &wait)) {

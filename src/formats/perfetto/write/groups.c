@@ -156,7 +156,7 @@ static int rank_regions(struct perfetto_groups *groups, const struct timeline *t
 	if (!weights_ns || !order)
 		return -ENOMEM;
 	while ((got = timeline_next_occupancy(timeline, &position, &occupancy)) > 0)
-		weights_ns[occupancy.region] += occupancy.end_ns - occupancy.begin_ns;
+		weights_ns[occupancy.region] += occupancy.end_ns - occupancy.start_ns;
 	if (got < 0)
 		return got;
 	for (uint32_t i = 0; i < groups->num_regions; i++)

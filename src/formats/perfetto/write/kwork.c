@@ -25,7 +25,7 @@ struct kwork_writer {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	struct perfetto_emitted symbols; /* by string of the timeline */
-	bool has_begun;
+	bool has_started;
 	ARRAY(struct kwork_bundle) cpus;
 	/* For the packet that is being made; all of it freed with it. */
 	ARRAY(Perfetto__FtraceEvent *) events;
@@ -73,14 +73,14 @@ static Perfetto__FtraceEvent *add_event(struct kwork_writer *writer,
 		return NULL;
 	*added = event;
 	event->has_timestamp = 1;
-	event->timestamp = is_end ? kwork->end_ns : kwork->begin_ns;
+	event->timestamp = is_end ? kwork->end_ns : kwork->start_ns;
 	event->has_pid = 1;
 	event->pid = kwork->kind == KWORK_WORKQUEUE ? kwork->number : 0;
 	return event;
 }
 
 static int add_irq(struct kwork_writer *writer, const struct timeline_kwork *kwork,
-		   Perfetto__FtraceEvent *begin, Perfetto__FtraceEvent *end)
+		   Perfetto__FtraceEvent *start, Perfetto__FtraceEvent *end)
 {
 	Perfetto__IrqHandlerEntry *entry =
 		NEW(writer, Perfetto__IrqHandlerEntry, PERFETTO__IRQ_HANDLER_ENTRY__INIT);
@@ -95,15 +95,15 @@ static int add_irq(struct kwork_writer *writer, const struct timeline_kwork *kwo
 	entry->name = fit(writer, kwork->name);
 	if (!entry->name)
 		return -ENOMEM;
-	begin->event_case = PERFETTO__FTRACE_EVENT__EVENT_IRQ_HANDLER_ENTRY;
-	begin->irq_handler_entry = entry;
+	start->event_case = PERFETTO__FTRACE_EVENT__EVENT_IRQ_HANDLER_ENTRY;
+	start->irq_handler_entry = entry;
 	end->event_case = PERFETTO__FTRACE_EVENT__EVENT_IRQ_HANDLER_EXIT;
 	end->irq_handler_exit = exit;
 	return 0;
 }
 
 static int add_softirq(struct kwork_writer *writer, const struct timeline_kwork *kwork,
-		       Perfetto__FtraceEvent *begin, Perfetto__FtraceEvent *end)
+		       Perfetto__FtraceEvent *start, Perfetto__FtraceEvent *end)
 {
 	Perfetto__SoftirqEntry *entry =
 		NEW(writer, Perfetto__SoftirqEntry, PERFETTO__SOFTIRQ_ENTRY__INIT);
@@ -114,8 +114,8 @@ static int add_softirq(struct kwork_writer *writer, const struct timeline_kwork 
 		return -ENOMEM;
 	entry->has_vec = exit->has_vec = 1;
 	entry->vec = exit->vec = kwork->number;
-	begin->event_case = PERFETTO__FTRACE_EVENT__EVENT_SOFTIRQ_ENTRY;
-	begin->softirq_entry = entry;
+	start->event_case = PERFETTO__FTRACE_EVENT__EVENT_SOFTIRQ_ENTRY;
+	start->softirq_entry = entry;
 	end->event_case = PERFETTO__FTRACE_EVENT__EVENT_SOFTIRQ_EXIT;
 	end->softirq_exit = exit;
 	return 0;
@@ -145,20 +145,20 @@ static int use_symbol(struct kwork_writer *writer, uint32_t string, uint64_t *re
 }
 
 static int add_work(struct kwork_writer *writer, const struct timeline_kwork *kwork,
-		    Perfetto__FtraceEvent *begin, Perfetto__FtraceEvent *end)
+		    Perfetto__FtraceEvent *start, Perfetto__FtraceEvent *end)
 {
-	Perfetto__WorkqueueExecuteStart *start = NEW(writer, Perfetto__WorkqueueExecuteStart,
-						     PERFETTO__WORKQUEUE_EXECUTE_START__INIT);
+	Perfetto__WorkqueueExecuteStart *work = NEW(writer, Perfetto__WorkqueueExecuteStart,
+						    PERFETTO__WORKQUEUE_EXECUTE_START__INIT);
 	Perfetto__WorkqueueExecuteEnd *done =
 		NEW(writer, Perfetto__WorkqueueExecuteEnd, PERFETTO__WORKQUEUE_EXECUTE_END__INIT);
-	int err = start && done ? use_symbol(writer, kwork->name, &start->function) : -ENOMEM;
+	int err = work && done ? use_symbol(writer, kwork->name, &work->function) : -ENOMEM;
 
 	if (err)
 		return err;
-	start->has_function = done->has_function = 1;
-	done->function = start->function;
-	begin->event_case = PERFETTO__FTRACE_EVENT__EVENT_WORKQUEUE_EXECUTE_START;
-	begin->workqueue_execute_start = start;
+	work->has_function = done->has_function = 1;
+	done->function = work->function;
+	start->event_case = PERFETTO__FTRACE_EVENT__EVENT_WORKQUEUE_EXECUTE_START;
+	start->workqueue_execute_start = work;
 	end->event_case = PERFETTO__FTRACE_EVENT__EVENT_WORKQUEUE_EXECUTE_END;
 	end->workqueue_execute_end = done;
 	return 0;
@@ -166,18 +166,18 @@ static int add_work(struct kwork_writer *writer, const struct timeline_kwork *kw
 
 static int add_kwork(struct kwork_writer *writer, const struct timeline_kwork *kwork)
 {
-	Perfetto__FtraceEvent *begin = add_event(writer, kwork, false);
-	Perfetto__FtraceEvent *end = begin ? add_event(writer, kwork, true) : NULL;
+	Perfetto__FtraceEvent *start = add_event(writer, kwork, false);
+	Perfetto__FtraceEvent *end = start ? add_event(writer, kwork, true) : NULL;
 
 	if (!end)
 		return -ENOMEM;
 	switch ((enum kwork_kind)kwork->kind) {
 	case KWORK_IRQ:
-		return add_irq(writer, kwork, begin, end);
+		return add_irq(writer, kwork, start, end);
 	case KWORK_SOFTIRQ:
-		return add_softirq(writer, kwork, begin, end);
+		return add_softirq(writer, kwork, start, end);
 	case KWORK_WORKQUEUE:
-		return add_work(writer, kwork, begin, end);
+		return add_work(writer, kwork, start, end);
 	}
 	return -EINVAL;
 }
@@ -198,14 +198,14 @@ static int write_packet(struct kwork_writer *writer, uint32_t cpu)
 	packet.trusted_packet_sequence_id = SEQUENCE_KWORK;
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = PERFETTO_STATE_NEEDED;
-	if (!writer->has_begun)
+	if (!writer->has_started)
 		packet.sequence_flags |= PERFETTO_STATE_CLEARED;
-	packet.has_first_packet_on_sequence = !writer->has_begun;
-	packet.first_packet_on_sequence = !writer->has_begun;
+	packet.has_first_packet_on_sequence = !writer->has_started;
+	packet.first_packet_on_sequence = !writer->has_started;
 	packet.interned_data = writer->new_symbols.length ? &data : NULL;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS;
 	packet.ftrace_events = &body;
-	writer->has_begun = true;
+	writer->has_started = true;
 	return perfetto_stream_add(writer->stream, &packet);
 }
 

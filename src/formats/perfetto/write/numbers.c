@@ -153,16 +153,16 @@ static void sort_locations(const struct profile *profile, const uint32_t *uses, 
 	uint32_t number = 1;
 
 	qsort_r(order, count, sizeof(*order), compare_uses, &used);
-	for (size_t begin = 0, end; begin < count; begin = end) {
+	for (size_t start = 0, end; start < count; start = end) {
 		unsigned num_bytes = count_bytes(number);
 
 		/*
 		 * A location has as many numbers as it has frames; the last one may reach into the
 		 * next length, which does no harm.
 		 */
-		for (end = begin; end < count && count_bytes(number) == num_bytes; end++)
+		for (end = start; end < count && count_bytes(number) == num_bytes; end++)
 			number += profile_get_location(profile, order[end])->num_frames;
-		qsort_r(order + begin, end - begin, sizeof(*order), compare_locations,
+		qsort_r(order + start, end - start, sizeof(*order), compare_locations,
 			(struct profile *)(uintptr_t)profile);
 	}
 }

@@ -22,12 +22,12 @@ struct perfetto_samples_writer {
 	struct timeline_sample *samples; /* samples to write */
 	size_t num_samples;
 	uint32_t metric;
-	bool has_begun; /* the sequence of the metric */
+	bool has_started; /* the sequence of the metric */
 	uint64_t state_start;
 };
 
 /* Every metric has a sequence of its own, whose defaults contain the unit of a sample's count. */
-static void begin_packet(const struct perfetto_samples_writer *writer,
+static void start_packet(const struct perfetto_samples_writer *writer,
 			 Perfetto__TracePacket *packet)
 {
 	*packet = (Perfetto__TracePacket)PERFETTO__TRACE_PACKET__INIT;
@@ -64,7 +64,7 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 
 	perfetto_stacks_clear(writer->stacks);
 	writer->state_start = perfetto_stream_get_size(writer->stream);
-	begin_packet(writer, &packet);
+	start_packet(writer, &packet);
 	packet.sequence_flags = PERFETTO_STATE_CLEARED;
 	packet.has_first_packet_on_sequence = is_first;
 	packet.first_packet_on_sequence = is_first;
@@ -101,7 +101,7 @@ static int write_sample(struct perfetto_samples_writer *writer,
 	Perfetto__PerfSample body = PERFETTO__PERF_SAMPLE__INIT;
 	Perfetto__TracePacket packet;
 
-	begin_packet(writer, &packet);
+	start_packet(writer, &packet);
 	packet.sequence_flags = PERFETTO_STATE_NEEDED;
 	perfetto_stream_set_time(writer->stream, &packet, sample->time_ns);
 	body.has_cpu = 1;
@@ -134,12 +134,12 @@ static int flush(struct perfetto_samples_writer *writer)
 	 * Stacks are emitted before the samples that have them, so that the state can be cleared only
 	 * here, between two batches.
 	 */
-	if (!writer->has_begun || size >= PERFETTO_STATE_BYTES) {
-		err = clear_state(writer, !writer->has_begun);
+	if (!writer->has_started || size >= PERFETTO_STATE_BYTES) {
+		err = clear_state(writer, !writer->has_started);
 		if (err)
 			return err;
 	}
-	writer->has_begun = true;
+	writer->has_started = true;
 	for (size_t i = 0; i < writer->num_samples; i++) {
 		err = perfetto_stacks_use(writer->stacks, writer->samples[i].stack);
 		if (err)
@@ -164,7 +164,7 @@ static int write_metric(struct perfetto_samples_writer *writer, uint32_t metric)
 	int got;
 
 	writer->metric = metric;
-	writer->has_begun = false;
+	writer->has_started = false;
 	while ((got = timeline_next_sample(writer->timeline, &position, &sample)) > 0) {
 		if (sample.metric != metric)
 			continue;

@@ -200,7 +200,7 @@ struct bundles {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	ARRAY(struct bundle) cpus;
-	bool has_begun;
+	bool has_started;
 };
 
 /* Append to a column; the expression is -ENOMEM or 0. */
@@ -285,12 +285,13 @@ static int write_bundle(struct bundles *bundles, uint32_t cpu)
 	packet.has_trusted_packet_sequence_id = 1;
 	packet.trusted_packet_sequence_id = SEQUENCE_SCHED;
 	packet.has_sequence_flags = 1;
-	packet.sequence_flags = bundles->has_begun ? PERFETTO_STATE_NEEDED : PERFETTO_STATE_CLEARED;
-	packet.has_first_packet_on_sequence = !bundles->has_begun;
-	packet.first_packet_on_sequence = !bundles->has_begun;
+	packet.sequence_flags =
+		bundles->has_started ? PERFETTO_STATE_NEEDED : PERFETTO_STATE_CLEARED;
+	packet.has_first_packet_on_sequence = !bundles->has_started;
+	packet.first_packet_on_sequence = !bundles->has_started;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS;
 	packet.ftrace_events = &body;
-	bundles->has_begun = true;
+	bundles->has_started = true;
 	err = perfetto_stream_add(bundles->stream, &packet);
 	bundle_clear(bundle);
 	return err;

@@ -27,7 +27,7 @@ int perfetto_start_zone(struct perfetto_event_writer *writer, struct perfetto_tr
 	err = perfetto_tracks_use_fill(tracks, zone->region, &fill_track);
 	if (err)
 		return err;
-	event = perfetto_event_writer_start(writer, EVENT_BEGIN, track);
+	event = perfetto_event_writer_start(writer, EVENT_START, track);
 	event->has_source_location_iid = 1;
 	perfetto_event_writer_set_counter(writer, fill_track, fill_bytes);
 	return perfetto_names_use_location(writer->names, zone->location,
@@ -91,7 +91,7 @@ static int set_thread_name(struct perfetto_event_writer *writer, const char *nam
  * track under the region's name. A flow leads from one thread's stay on a region to the next one's;
  * flow_in ends here, flow_out goes on.
  */
-int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
+int perfetto_start_region_slice(struct perfetto_event_writer *writer,
 				struct perfetto_tracks *tracks, const struct occupancy *occupancy,
 				const char *thread_name, uint64_t flow_in, uint64_t flow_out)
 {
@@ -101,7 +101,7 @@ int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
 
 	if (err)
 		return err;
-	perfetto_event_writer_start(writer, EVENT_BEGIN, track);
+	perfetto_event_writer_start(writer, EVENT_START, track);
 	err = set_thread_name(writer, thread_name,
 			      perfetto_tracks_get_tid(tracks, occupancy->thread));
 	if (err)
@@ -131,7 +131,7 @@ int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
 	err = perfetto_event_writer_close_annotations(writer);
 	if (err)
 		return err;
-	return perfetto_event_writer_add(writer, occupancy->begin_ns);
+	return perfetto_event_writer_add(writer, occupancy->start_ns);
 }
 
 /* An end needs no name: it closes the innermost slice of its track. */
@@ -152,7 +152,7 @@ int perfetto_end_region_slice(struct perfetto_event_writer *writer, struct perfe
 	return perfetto_event_writer_add(writer, time_ns);
 }
 
-int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
+int perfetto_start_thread_slice(struct perfetto_event_writer *writer,
 				struct perfetto_tracks *tracks, const struct occupancy *occupancy)
 {
 	struct perfetto_event_string name = {
@@ -162,14 +162,14 @@ int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
 
 	if (err)
 		return err;
-	perfetto_event_writer_start(writer, EVENT_BEGIN, track);
+	perfetto_event_writer_start(writer, EVENT_START, track);
 	err = perfetto_event_writer_set_name(writer, &name);
 	if (err)
 		return err;
 	err = add_stack_category(writer);
 	if (err)
 		return err;
-	return perfetto_event_writer_add(writer, occupancy->begin_ns);
+	return perfetto_event_writer_add(writer, occupancy->start_ns);
 }
 
 int perfetto_end_thread_slice(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,

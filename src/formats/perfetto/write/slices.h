@@ -42,7 +42,7 @@ _must_check_ int perfetto_write_fill(struct perfetto_event_writer *writer,
  * thread_name        of the thread, NUL-terminated
  * flow_in, flow_out  0: none
  */
-_must_check_ int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
+_must_check_ int perfetto_start_region_slice(struct perfetto_event_writer *writer,
 					     struct perfetto_tracks *tracks,
 					     const struct occupancy *occupancy,
 					     const char *thread_name, uint64_t flow_in,
@@ -52,7 +52,7 @@ _must_check_ int perfetto_end_region_slice(struct perfetto_event_writer *writer,
 					   uint64_t flow_out, uint64_t time_ns);
 
 /* The thread's slice: the region it is on. */
-_must_check_ int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
+_must_check_ int perfetto_start_thread_slice(struct perfetto_event_writer *writer,
 					     struct perfetto_tracks *tracks,
 					     const struct occupancy *occupancy);
 _must_check_ int perfetto_end_thread_slice(struct perfetto_event_writer *writer,

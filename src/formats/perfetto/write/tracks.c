@@ -328,7 +328,7 @@ static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence
 }
 
 /* Whether the track is not described yet; uuids are numbers in the table of emitted items. */
-static int begin_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
+static int start_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
 {
 	uint64_t number;
 
@@ -357,7 +357,7 @@ static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t regio
  * The time from when on the description of a process holds; 0: always. Pids mean another process
  * before, or their parent may have become another one by an exec.
  */
-static uint64_t get_begin(const struct perfetto_tracks *tracks, uint32_t process)
+static uint64_t get_start(const struct perfetto_tracks *tracks, uint32_t process)
 {
 	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
 
@@ -377,7 +377,7 @@ static uint32_t find_last(const struct perfetto_tracks *tracks, uint32_t pid, ui
 		uint32_t process = tracks->by_pid[middle];
 
 		if (tracks->pids[process] < pid ||
-		    (tracks->pids[process] == pid && get_begin(tracks, process) <= time_ns))
+		    (tracks->pids[process] == pid && get_start(tracks, process) <= time_ns))
 			low = middle + 1;
 		else
 			high = middle;
@@ -456,7 +456,7 @@ static int end_process(struct perfetto_tracks *tracks, uint32_t id)
 static uint32_t find_parent(const struct perfetto_tracks *tracks, uint32_t id)
 {
 	return find_last(tracks, timeline_get_process(tracks->timeline, id)->parent_pid,
-			 get_begin(tracks, id));
+			 get_start(tracks, id));
 }
 
 /*
@@ -471,7 +471,7 @@ static uint32_t get_parent_pid(const struct perfetto_tracks *tracks, uint32_t id
 	if (parent == TIMELINE_NONE)
 		return timeline_get_process(tracks->timeline, id)->parent_pid;
 	end_ns = timeline_get_process(tracks->timeline, parent)->end_ns;
-	return end_ns && end_ns <= get_begin(tracks, id) ? 0
+	return end_ns && end_ns <= get_start(tracks, id) ? 0
 							 : perfetto_tracks_get_pid(tracks, parent);
 }
 
@@ -502,7 +502,7 @@ static int describe_in_tree(struct perfetto_tracks *tracks, uint32_t id, char *c
 		PERFETTO__GENERIC_KERNEL_TASK_RENAME_EVENT__INIT;
 	char *name = fit_name(tracks, process->name);
 	char *cmdline = command_line ? command_line : name;
-	uint64_t begin_ns = get_begin(tracks, id);
+	uint64_t start_ns = get_start(tracks, id);
 	int err;
 
 	if (tracks->name.failed || tracks->command_line.failed)
@@ -521,8 +521,8 @@ static int describe_in_tree(struct perfetto_tracks *tracks, uint32_t id, char *c
 	tree.processes = bodies;
 	packet.has_trusted_packet_sequence_id = 1;
 	packet.trusted_packet_sequence_id = SEQUENCE_SYSTEM;
-	packet.has_timestamp = begin_ns != 0;
-	packet.timestamp = begin_ns;
+	packet.has_timestamp = start_ns != 0;
+	packet.timestamp = start_ns;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE;
 	packet.process_tree = &tree;
 	err = perfetto_stream_add(tracks->stream, &packet);
@@ -600,7 +600,7 @@ static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 	fill_process(tracks, id, &command_line, &body);
 	descriptor.uuid = process_uuid(id);
 	descriptor.process = &body;
-	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_begin(tracks, id), &descriptor);
+	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_start(tracks, id), &descriptor);
 	return err ? err : end_process(tracks, id);
 }
 
@@ -641,14 +641,14 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, id);
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ThreadDescriptor body = PERFETTO__THREAD_DESCRIPTOR__INIT;
-	uint64_t begin_ns = get_begin(tracks, thread->process);
+	uint64_t start_ns = get_start(tracks, thread->process);
 	int err;
 
 	if (tracks->thread_took_over[id]) {
 		err = end_predecessor(tracks, tracks->tids[id], thread->start_ns);
 		if (err)
 			return err;
-		begin_ns = thread->start_ns;
+		start_ns = thread->start_ns;
 	}
 	body.has_pid = 1;
 	body.pid = (int32_t)perfetto_tracks_get_pid(tracks, thread->process);
@@ -659,7 +659,7 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	body.grouped_pid = tracks->pids[thread->process];
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
-	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
+	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, start_ns, &descriptor);
 	/* The end of a process is that of its threads; that of a group is not. */
 	if (err || !body.has_grouped_pid)
 		return err;
@@ -669,7 +669,7 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 
 static bool is_late_process(const struct perfetto_tracks *tracks, uint32_t process)
 {
-	return get_begin(tracks, process) != 0;
+	return get_start(tracks, process) != 0;
 }
 
 static bool is_late_thread(const struct perfetto_tracks *tracks, uint32_t thread)
@@ -783,7 +783,7 @@ static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t 
 	int err;
 
 	*ret = process_uuid(process) + 1;
-	err = begin_track(tracks, *ret, &is_new);
+	err = start_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	set_name(tracks, "Stacks");
@@ -794,7 +794,7 @@ static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t 
 static char *describe_bounds(struct perfetto_tracks *tracks, const struct stack_region *region)
 {
 	text_truncate(&tracks->description, 0);
-	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 ")%s", region->begin,
+	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 ")%s", region->start,
 		    region->end,
 		    region->kind == REGION_IMPLICIT  ? ", guessed from pointers"
 		    : region->kind == REGION_PARTIAL ? ", at least"
@@ -811,7 +811,7 @@ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint
 	int err;
 
 	*ret = region_uuid(tracks, id);
-	err = begin_track(tracks, *ret, &is_new);
+	err = start_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	err = use_group(tracks, region->process, &group);
@@ -833,7 +833,7 @@ static int use_below_region(struct perfetto_tracks *tracks, uint32_t region, int
 	int err;
 
 	*ret = region_uuid(tracks, region) + (uint64_t)rank;
-	err = begin_track(tracks, *ret, &is_new);
+	err = start_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	err = perfetto_tracks_use_region(tracks, region, &parent);
@@ -864,7 +864,7 @@ static int use_below_thread(struct perfetto_tracks *tracks, uint32_t thread, uin
 	int err;
 
 	*ret = thread_uuid(tracks, thread) + number;
-	err = begin_track(tracks, *ret, &is_new);
+	err = start_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	set_name(tracks, name);
@@ -896,7 +896,7 @@ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t id, uin
 	int err;
 
 	*ret = tracks->first_counter_uuid + id;
-	err = begin_track(tracks, *ret, &is_new);
+	err = start_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	text_truncate(&tracks->description, 0);
@@ -922,7 +922,7 @@ int perfetto_tracks_use_totals(struct perfetto_tracks *tracks, uint32_t process,
 
 	*ret_number = process_uuid(process) + 2;
 	*ret_size = process_uuid(process) + 3;
-	err = begin_track(tracks, *ret_number, &is_new);
+	err = start_track(tracks, *ret_number, &is_new);
 	if (err || !is_new)
 		return err;
 	set_name(tracks, "Number of stacks");

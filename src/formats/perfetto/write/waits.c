@@ -63,13 +63,13 @@ static int add_reason(struct perfetto_event_writer *writer, const struct profile
 			.length = profile_get_string_length(profile, reason->name)});
 }
 
-static int begin_slice(struct perfetto_event_writer *writer, uint64_t track, const char *name,
+static int start_slice(struct perfetto_event_writer *writer, uint64_t track, const char *name,
 		       uint32_t stack)
 {
 	static const struct perfetto_event_string category = {.data = "wait", .length = 4};
 	int err;
 
-	perfetto_event_writer_start(writer, EVENT_BEGIN, track);
+	perfetto_event_writer_start(writer, EVENT_START, track);
 	err = perfetto_event_writer_set_text(writer, name);
 	if (err)
 		return err;
@@ -109,7 +109,7 @@ static int add_waker(struct perfetto_event_writer *writer, const struct perfetto
 }
 
 static int finish_slice(struct perfetto_event_writer *writer, uint64_t track, uint64_t weight,
-			uint64_t begin_ns, uint64_t end_ns)
+			uint64_t start_ns, uint64_t end_ns)
 {
 	int err = perfetto_event_writer_add_annotation(writer, PERFETTO_WEIGHT_NAME, weight, false);
 
@@ -118,7 +118,7 @@ static int finish_slice(struct perfetto_event_writer *writer, uint64_t track, ui
 	err = perfetto_event_writer_close_annotations(writer);
 	if (err)
 		return err;
-	err = perfetto_event_writer_add(writer, begin_ns);
+	err = perfetto_event_writer_add(writer, start_ns);
 	if (err)
 		return err;
 	perfetto_event_writer_start(writer, EVENT_END, track);
@@ -173,7 +173,7 @@ static int write_off_cpu(struct perfetto_event_writer *writer, const struct perf
 			 uint64_t track)
 {
 	enum off_cpu_state state = (enum off_cpu_state)wait->state;
-	int err = begin_slice(writer, track, perfetto_get_wait_name(state), wait->stack);
+	int err = start_slice(writer, track, perfetto_get_wait_name(state), wait->stack);
 
 	if (err)
 		return err;
@@ -187,7 +187,7 @@ static int write_off_cpu(struct perfetto_event_writer *writer, const struct perf
 		if (err)
 			return err;
 	}
-	return finish_slice(writer, track, wait->weight, wait->begin_ns, wait->queued_ns);
+	return finish_slice(writer, track, wait->weight, wait->start_ns, wait->queued_ns);
 }
 
 /* Events of one time are in the order of the file. */
@@ -201,7 +201,7 @@ int perfetto_write_wait(struct perfetto_event_writer *writer, struct perfetto_tr
 
 	if (err)
 		return err;
-	if (wait->queued_ns > wait->begin_ns) {
+	if (wait->queued_ns > wait->start_ns) {
 		err = write_off_cpu(writer, tracks, profile, wait, track);
 		if (err)
 			return err;
@@ -213,7 +213,7 @@ int perfetto_write_wait(struct perfetto_event_writer *writer, struct perfetto_tr
 	}
 	if (wait->end_ns <= wait->queued_ns && !has_waker)
 		return 0;
-	err = begin_slice(writer, track, PERFETTO_RUN_QUEUE_SLICE, wait->stack);
+	err = start_slice(writer, track, PERFETTO_RUN_QUEUE_SLICE, wait->stack);
 	if (err)
 		return err;
 	if (has_waker) {

@@ -254,7 +254,7 @@ static int add_carried(struct perfetto_zone_stream *stream, const struct carried
 	return -EINVAL;
 }
 
-static int write_begin(struct perfetto_zone_stream *stream)
+static int write_start(struct perfetto_zone_stream *stream)
 {
 	const struct zone *zone = timeline_get_zone(stream->timeline, stream->pending);
 	struct perfetto_event_string name = {.id = zone->name};
@@ -266,7 +266,7 @@ static int write_begin(struct perfetto_zone_stream *stream)
 	if (stream->is_too_deep)
 		return perfetto_write_fill(&stream->zones, stream->tracks, zone->region,
 					   get_fill(stream, zone->region, stream->pending),
-					   zone->begin_ns);
+					   zone->start_ns);
 	if (stream->has_name)
 		name = (struct perfetto_event_string){.data = stream->name.data,
 						      .length = stream->name.length};
@@ -285,7 +285,7 @@ static int write_begin(struct perfetto_zone_stream *stream)
 	err = perfetto_event_writer_close_parameters(&stream->zones);
 	if (err)
 		return err;
-	return perfetto_event_writer_add(&stream->zones, zone->begin_ns);
+	return perfetto_event_writer_add(&stream->zones, zone->start_ns);
 }
 
 /* Records for the pending zone are late from now on. */
@@ -294,7 +294,7 @@ static int flush(struct perfetto_zone_stream *stream)
 	int err = 0;
 
 	if (stream->pending != TIMELINE_NONE && stream->is_writing)
-		err = write_begin(stream);
+		err = write_start(stream);
 	forget_carried(stream);
 	return err;
 }
@@ -306,7 +306,7 @@ static bool is_known(const struct perfetto_zone_stream *stream, const struct zon
 	       zone->thread < timeline_count_thread(stream->declared);
 }
 
-static int begin_zone(void *context, uint32_t zone)
+static int start_zone(void *context, uint32_t zone)
 {
 	struct perfetto_zone_stream *stream = context;
 	uint32_t region = timeline_get_zone(stream->timeline, zone)->region;
@@ -388,7 +388,7 @@ static int end_slice(struct perfetto_zone_stream *stream, uint32_t region, uint3
 					 state->end_ns);
 }
 
-static int begin_occupancy(void *context, const struct occupancy *occupancy)
+static int start_occupancy(void *context, const struct occupancy *occupancy)
 {
 	struct perfetto_zone_stream *stream = context;
 	uint64_t flow;
@@ -406,11 +406,11 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 	stream->regions.items[occupancy->region] = (struct perfetto_region_state){
 		.thread = occupancy->thread, .flow = HAND_OVER_FLOW | stream->num_occupancies++};
 	name = timeline_get_thread(stream->declared, occupancy->thread)->name;
-	err = perfetto_begin_region_slice(&stream->occupancies, stream->tracks, occupancy,
+	err = perfetto_start_region_slice(&stream->occupancies, stream->tracks, occupancy,
 					  timeline_get_string(stream->declared, name), flow, 0);
 	if (err)
 		return err;
-	return perfetto_begin_thread_slice(&stream->occupancies, stream->tracks, occupancy);
+	return perfetto_start_thread_slice(&stream->occupancies, stream->tracks, occupancy);
 }
 
 static int end_occupancy(void *context, const struct occupancy *occupancy)
@@ -429,13 +429,13 @@ static int end_occupancy(void *context, const struct occupancy *occupancy)
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_begin)
+static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_start)
 {
 	struct perfetto_zone_stream *stream = context;
 	const struct stack_region *used = timeline_get_region(stream->timeline, region);
-	uint64_t bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
+	uint64_t bytes = used->kind == REGION_DECLARED ? used->end - used->start : 0;
 	/* Differences, wrapped around if negative: their sums are right. */
-	uint64_t change[] = {is_begin ? 1 : -1ull, is_begin ? bytes : -bytes};
+	uint64_t change[] = {is_start ? 1 : -1ull, is_start ? bytes : -bytes};
 
 	return stream->is_writing
 		       ? record_sorter_add(&stream->uses, time_ns, change, sizeof(change))
@@ -517,11 +517,11 @@ struct perfetto_zone_stream *perfetto_zone_stream_new(const struct record_store 
 	stream->store = store;
 	stream->pending = TIMELINE_NONE;
 	stream->consumer = (struct timeline_consumer){
-		.begin_zone = begin_zone,
+		.start_zone = start_zone,
 		.end_zone = end_zone,
 		.rename_zone = rename_zone,
 		.add_attribute = add_attribute,
-		.begin_occupancy = begin_occupancy,
+		.start_occupancy = start_occupancy,
 		.end_occupancy = end_occupancy,
 		.change_use = change_use,
 		.finish_uses = finish_uses,
@@ -561,7 +561,7 @@ void perfetto_zone_stream_survey(struct perfetto_zone_stream *stream, struct tim
 	timeline_set_consumer(timeline, &stream->consumer);
 }
 
-static int begin_sequence(struct perfetto_zone_stream *stream, struct perfetto_event_writer *writer,
+static int start_sequence(struct perfetto_zone_stream *stream, struct perfetto_event_writer *writer,
 			  enum perfetto_sequence_id sequence, bool is_used)
 {
 	int err = perfetto_event_writer_init(writer, stream->timeline, stream->packets);
@@ -571,23 +571,23 @@ static int begin_sequence(struct perfetto_zone_stream *stream, struct perfetto_e
 	err = perfetto_stream_start_clock(stream->packets, sequence, 0);
 	if (err)
 		return err;
-	return perfetto_event_writer_begin_sequence(writer, sequence);
+	return perfetto_event_writer_start_sequence(writer, sequence);
 }
 
-static int begin_sequences(struct perfetto_zone_stream *stream)
+static int start_sequences(struct perfetto_zone_stream *stream)
 {
 	bool has_zones = stream->num_zones != 0;
-	int err = begin_sequence(stream, &stream->zones, SEQUENCE_EVENTS, has_zones);
+	int err = start_sequence(stream, &stream->zones, SEQUENCE_EVENTS, has_zones);
 
 	if (err)
 		return err;
-	err = begin_sequence(stream, &stream->occupancies, SEQUENCE_OCCUPANCIES, has_zones);
+	err = start_sequence(stream, &stream->occupancies, SEQUENCE_OCCUPANCIES, has_zones);
 	if (err)
 		return err;
-	err = begin_sequence(stream, &stream->totals, SEQUENCE_TOTALS, has_zones);
+	err = start_sequence(stream, &stream->totals, SEQUENCE_TOTALS, has_zones);
 	if (err)
 		return err;
-	return begin_sequence(stream, &stream->counters, SEQUENCE_COUNTERS,
+	return start_sequence(stream, &stream->counters, SEQUENCE_COUNTERS,
 			      stream->num_counter_values != 0);
 }
 
@@ -607,7 +607,7 @@ int perfetto_zone_stream_write(struct perfetto_zone_stream *stream, struct timel
 	err = perfetto_write_system(stream->declared, packets);
 	if (err)
 		return err;
-	err = begin_sequences(stream);
+	err = start_sequences(stream);
 	if (err)
 		return err;
 	err = perfetto_tracks_describe_threads(stream->tracks);

@@ -102,7 +102,7 @@ static int read_zones(struct perfetto_zones_conversion *conversion, struct timel
 	builder = zones_builder_new(conversion->import);
 	if (!builder)
 		return -ENOMEM;
-	err = zones_reader_begin(conversion->reader, builder);
+	err = zones_reader_start(conversion->reader, builder);
 	if (err)
 		return err;
 	err = read_through(conversion, zones_reader_read);

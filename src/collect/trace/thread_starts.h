@@ -2,8 +2,8 @@
  * Start time of the thread with a tid. The kernel reuses tids: two threads of one process may have
  * had the same, one after the other.
  */
-#ifndef COLLECT_TRACE_THREAD_BEGINS_H
-#define COLLECT_TRACE_THREAD_BEGINS_H
+#ifndef COLLECT_TRACE_THREAD_STARTS_H
+#define COLLECT_TRACE_THREAD_STARTS_H
 
 #include <stdint.h>
 
@@ -11,22 +11,22 @@
 #include "base/spool.h"
 
 /* The kernel started a thread of a process that was there already. */
-struct thread_begin {
+struct thread_start {
 	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t tid;
 };
 
-struct thread_begins;
+struct thread_starts;
 
-/* spool  of struct thread_begin, in order of time; borrowed. NULL when out of memory. */
-struct thread_begins *thread_begins_new(struct spool *spool);
-void thread_begins_free(struct thread_begins *begins);
+/* spool  of struct thread_start, in order of time; borrowed. NULL when out of memory. */
+struct thread_starts *thread_starts_new(struct spool *spool);
+void thread_starts_free(struct thread_starts *starts);
 
 /* Advance to a time, which must not go back. Returns 0, -ENOMEM, or an error of the spool. */
-_must_check_ int thread_begins_go_to(struct thread_begins *begins, uint64_t time_ns);
+_must_check_ int thread_starts_go_to(struct thread_starts *starts, uint64_t time_ns);
 
 /* Start of the thread with the tid at this time; 0: before the recording. */
-uint64_t thread_begins_find(const struct thread_begins *begins, uint32_t pid, uint32_t tid);
+uint64_t thread_starts_find(const struct thread_starts *starts, uint32_t pid, uint32_t tid);
 
 #endif
