@@ -71,7 +71,6 @@ STACKWIDE_INSIDE int stackwide_zones_share(int fd)
 	header->block_bytes = STACKWIDE_BLOCK_BYTES;
 	header->capacity_bytes = STACKWIDE_DECLARED_BYTES;
 	header->ring_blocks = STACKWIDE_SHARED_BLOCKS;
-	header->ring_blocks = STACKWIDE_SHARED_BLOCKS;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(header->magic, STACKWIDE_SHARED_MAGIC, sizeof(header->magic));
 	slots->before = state->slots;
