@@ -2,7 +2,7 @@
  * The symbolizing process may open nothing: it asks us for debug files by their path, and gets
  * descriptors of readable ones.
  */
-#include "symbolize/naming.h"
+#include "symbolize/debug_broker.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
  *
  * A string of the profile at the fork is known to both by its id.
  */
-#include "symbolize/naming.h"
+#include "symbolize/name_stream.h"
 
 #include <errno.h>
 #include <string.h>

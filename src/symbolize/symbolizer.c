@@ -133,7 +133,7 @@ static int note_unread(struct symbolizer *symbolizer, const struct objfile *objf
 }
 
 /* The frames of a location, while they are being collected. */
-struct naming {
+struct collected_frames {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	const char *module; /* borrowed */
@@ -147,25 +147,26 @@ struct naming {
 };
 
 /* Add the next outer frame. */
-static int add_frame(struct naming *naming, const char *name, const char *full_name)
+static int add_frame(struct collected_frames *collected, const char *name, const char *full_name)
 {
-	struct frame *frame = &naming->frames[naming->num_frames++];
+	struct frame *frame = &collected->frames[collected->num_frames++];
 
-	*frame = (struct frame){.kind = (uint8_t)naming->kind};
-	return profile_name_frame(naming->profile, name, full_name, naming->module, frame);
+	*frame = (struct frame){.kind = (uint8_t)collected->kind};
+	return profile_name_frame(collected->profile, name, full_name, collected->module, frame);
 }
 
-static int add_symbol_frame(struct naming *naming, const char *symbol)
+static int add_symbol_frame(struct collected_frames *collected, const char *symbol)
 {
 	struct demangled_name demangled;
-	int err = demangler_get(naming->symbolizer->demangler, symbol, &demangled);
+	int err = demangler_get(collected->symbolizer->demangler, symbol, &demangled);
 
 	if (err)
 		return err;
-	return add_frame(naming, demangled.name, demangled.full_name);
+	return add_frame(collected, demangled.name, demangled.full_name);
 }
 
-static _printf_(2, 3) int add_generated_frame(struct naming *naming, const char *format, ...)
+static _printf_(2, 3) int add_generated_frame(struct collected_frames *collected,
+					      const char *format, ...)
 {
 	char name[GENERATED_NAME_BYTES];
 	va_list arguments;
@@ -173,22 +174,22 @@ static _printf_(2, 3) int add_generated_frame(struct naming *naming, const char 
 	va_start(arguments, format);
 	vsnprintf(name, sizeof(name), format, arguments);
 	va_end(arguments);
-	return add_frame(naming, name, name);
+	return add_frame(collected, name, name);
 }
 
 /* A frame named "[MODULE]", for lack of a function. "[vdso]" has its brackets already. */
-static int add_unnamed_frame(struct naming *naming, enum unnamed_reason reason)
+static int add_unnamed_frame(struct collected_frames *collected, enum unnamed_reason reason)
 {
-	naming->reason = reason;
-	return add_generated_frame(naming, naming->module[0] == '[' ? "%s" : "[%s]",
-				   naming->module);
+	collected->reason = reason;
+	return add_generated_frame(collected, collected->module[0] == '[' ? "%s" : "[%s]",
+				   collected->module);
 }
 
 /*
  * The name of the function itself, after the calls inlined into it. debug_name may be NULL.
  */
-static int add_function_frame(struct naming *naming, struct objfile *objfile, uint64_t elf_address,
-			      const char *debug_name)
+static int add_function_frame(struct collected_frames *collected, struct objfile *objfile,
+			      uint64_t elf_address, const char *debug_name)
 {
 	struct symbol symbol;
 	uint64_t start;
@@ -197,17 +198,17 @@ static int add_function_frame(struct naming *naming, struct objfile *objfile, ui
 	if (err == -ENOMEM)
 		return err;
 	if (!err) {
-		naming->is_sizeless = !symbol.is_size_known;
-		return add_symbol_frame(naming, symbol.name);
+		collected->is_sizeless = !symbol.is_size_known;
+		return add_symbol_frame(collected, symbol.name);
 	}
 	if (debug_name)
-		return add_symbol_frame(naming, debug_name);
+		return add_symbol_frame(collected, debug_name);
 	err = objfile_find_function(objfile, elf_address, &start);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-	return add_generated_frame(naming, "%s+0x%" PRIx64, naming->module, start);
+		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
+	return add_generated_frame(collected, "%s+0x%" PRIx64, collected->module, start);
 }
 
 static enum symbolizer_caution get_caution(const struct symbolizer *symbolizer, uint32_t file)
@@ -219,15 +220,15 @@ static enum symbolizer_caution get_caution(const struct symbolizer *symbolizer, 
 		       : READ_ALL;
 }
 
-static int name_code(struct naming *naming, struct code_file *code_file, uint64_t elf_address,
-		     enum symbolizer_caution caution)
+static int name_code(struct collected_frames *collected, struct code_file *code_file,
+		     uint64_t elf_address, enum symbolizer_caution caution)
 {
 	struct objfile *objfile = code_file_get_objfile(code_file);
 	struct inlines *inlines = NULL;
 	struct source_frames source;
 	int err;
 
-	if (!naming->symbolizer->opts.no_inlines && caution == READ_ALL) {
+	if (!collected->symbolizer->opts.no_inlines && caution == READ_ALL) {
 		err = code_file_get_inlines(code_file, &inlines);
 		if (err)
 			return err;
@@ -236,7 +237,7 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 	if (err && err != -ENOENT)
 		return err;
 	if ((!err && source.is_split) || (!inlines && objfile_lacks_alternate(objfile))) {
-		int note_err = note_unread(naming->symbolizer, objfile, !err);
+		int note_err = note_unread(collected->symbolizer, objfile, !err);
 
 		if (note_err)
 			return note_err;
@@ -248,20 +249,20 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 	for (size_t i = 0; i < source.length; i++) {
 		const struct source_frame *call = &source.items[i];
 		bool is_inlined = i + 1 < source.length;
-		struct frame *frame = &naming->frames[naming->num_frames];
+		struct frame *frame = &collected->frames[collected->num_frames];
 
 		if (!is_inlined)
-			err = add_function_frame(naming, objfile, elf_address, call->name);
+			err = add_function_frame(collected, objfile, elf_address, call->name);
 		else if (call->name)
-			err = add_symbol_frame(naming, call->name);
+			err = add_symbol_frame(collected, call->name);
 		else
-			err = add_frame(naming, "[inlined]", "[inlined]");
+			err = add_frame(collected, "[inlined]", "[inlined]");
 		if (err)
 			return err;
 		frame->is_inlined = is_inlined;
 		frame->line = call->line;
 		if (call->file) {
-			err = profile_add_string(naming->profile, call->file, &frame->file);
+			err = profile_add_string(collected->profile, call->file, &frame->file);
 			if (err)
 				return err;
 		}
@@ -281,32 +282,33 @@ static int get_elf_address(const struct objfile *objfile, const struct location 
 	return objfile_is_code(objfile, *ret) ? 0 : -ENOENT;
 }
 
-static int name_in_file(struct naming *naming, const struct location *location)
+static int name_in_file(struct collected_frames *collected, const struct location *location)
 {
-	struct symbolizer *symbolizer = naming->symbolizer;
+	struct symbolizer *symbolizer = collected->symbolizer;
 	const struct mapped_file *mapped;
 	struct code_file *code_file;
 	uint64_t elf_address;
 	int err;
 
 	if (location->owner >= file_table_get_count(symbolizer->files)) {
-		naming->module = "[unknown]";
-		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
+		collected->module = "[unknown]";
+		return add_unnamed_frame(collected, UNNAMED_NO_FILE);
 	}
 	mapped = file_table_get(symbolizer->files, location->owner);
-	naming->module = path_basename(mapped->path);
+	collected->module = path_basename(mapped->path);
 	if (mapped->build_id_differs)
-		return add_unnamed_frame(naming, UNNAMED_BUILD_ID_DIFFERS);
+		return add_unnamed_frame(collected, UNNAMED_BUILD_ID_DIFFERS);
 	if (mapped->fd < 0)
-		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
+		return add_unnamed_frame(collected, UNNAMED_NO_FILE);
 	err = code_files_get(symbolizer->code_files, location->owner, &code_file);
 	if (err && err != -ENOENT)
 		return err;
 	if (err || get_elf_address(code_file_get_objfile(code_file), location, &elf_address))
-		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-	naming->has_elf_address = location->space == LOCATION_FILE;
-	naming->elf_address = elf_address;
-	return name_code(naming, code_file, elf_address, get_caution(symbolizer, location->owner));
+		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
+	collected->has_elf_address = location->space == LOCATION_FILE;
+	collected->elf_address = elf_address;
+	return name_code(collected, code_file, elf_address,
+			 get_caution(symbolizer, location->owner));
 }
 
 static int load_kernel(struct symbolizer *symbolizer)
@@ -328,28 +330,28 @@ int symbolizer_read_kernel(struct symbolizer *symbolizer)
 	return err;
 }
 
-static int name_in_kernel(struct naming *naming, const struct location *location)
+static int name_in_kernel(struct collected_frames *collected, const struct location *location)
 {
-	struct symbolizer *symbolizer = naming->symbolizer;
+	struct symbolizer *symbolizer = collected->symbolizer;
 	struct kernel_symbol symbol;
 	int err;
 
-	naming->kind = FRAME_KERNEL;
-	naming->module = "[kernel]";
+	collected->kind = FRAME_KERNEL;
+	collected->module = "[kernel]";
 	err = load_kernel(symbolizer);
 	if (err)
 		return err;
 	if (kernel_symbols_find(symbolizer->kernel, location->address, &symbol))
-		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-	naming->module = symbol.module;
+		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
+	collected->module = symbol.module;
 	if (symbol.name)
-		return add_symbol_frame(naming, symbol.name);
-	return add_generated_frame(naming, "%s+0x%" PRIx64, symbol.module, symbol.offset);
+		return add_symbol_frame(collected, symbol.name);
+	return add_generated_frame(collected, "%s+0x%" PRIx64, symbol.module, symbol.offset);
 }
 
-static int name_in_process(struct naming *naming, const struct location *location)
+static int name_in_process(struct collected_frames *collected, const struct location *location)
 {
-	struct symbolizer *symbolizer = naming->symbolizer;
+	struct symbolizer *symbolizer = collected->symbolizer;
 	const struct process *process = NULL;
 	const struct mapping *mapping;
 	const char *name = NULL;
@@ -359,62 +361,63 @@ static int name_in_process(struct naming *naming, const struct location *locatio
 		name = process_find_first_code(process, location->address);
 	}
 	if (name) {
-		naming->kind = FRAME_JIT;
-		naming->module = JIT_MODULE;
-		return add_frame(naming, name, name);
+		collected->kind = FRAME_JIT;
+		collected->module = JIT_MODULE;
+		return add_frame(collected, name, name);
 	}
 	mapping = process ? process_find_mapping(process, location->address) : NULL;
 	if (mapping) {
 		bool is_in_file = mapping->file < file_table_get_count(symbolizer->files);
 
 		/* Not an ELF file: named memory of a JIT compiler. */
-		naming->module =
+		collected->module =
 			is_in_file ? path_basename(
 					     file_table_get(symbolizer->files, mapping->file)->path)
 				   : "[anon]";
-		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
 	}
-	naming->module = "[unknown]";
-	return add_unnamed_frame(naming, UNNAMED_NO_MAPPING);
+	collected->module = "[unknown]";
+	return add_unnamed_frame(collected, UNNAMED_NO_MAPPING);
 }
 
 static int name_location(struct symbolizer *symbolizer, struct profile *profile, uint32_t id)
 {
 	struct location location = *profile_get_location(profile, id);
-	struct naming naming;
+	struct collected_frames collected;
 	int err = 0;
 
-	naming.symbolizer = symbolizer;
-	naming.profile = profile;
-	naming.module = "";
-	naming.kind = FRAME_USER;
-	naming.num_frames = 0;
-	naming.reason = UNNAMED_NOT;
-	naming.is_sizeless = false;
-	naming.has_elf_address = false;
+	collected.symbolizer = symbolizer;
+	collected.profile = profile;
+	collected.module = "";
+	collected.kind = FRAME_USER;
+	collected.num_frames = 0;
+	collected.reason = UNNAMED_NOT;
+	collected.is_sizeless = false;
+	collected.has_elf_address = false;
 	switch ((enum location_space)location.space) {
 	case LOCATION_NAMED:
 		return 0;
 	case LOCATION_FILE:
 	case LOCATION_ELF:
-		err = name_in_file(&naming, &location);
+		err = name_in_file(&collected, &location);
 		break;
 	case LOCATION_KERNEL:
-		err = name_in_kernel(&naming, &location);
+		err = name_in_kernel(&collected, &location);
 		break;
 	case LOCATION_PROCESS:
-		err = name_in_process(&naming, &location);
+		err = name_in_process(&collected, &location);
 		break;
 	}
 	if (err)
 		return err;
-	err = profile_set_frames(profile, id, naming.frames, naming.num_frames, naming.reason);
+	err = profile_set_frames(profile, id, collected.frames, collected.num_frames,
+				 collected.reason);
 	if (err)
 		return err;
-	if (naming.is_sizeless)
+	if (collected.is_sizeless)
 		profile_mark_sizeless(profile, id);
-	if (naming.has_elf_address)
-		profile_set_elf_address(profile, id, naming.elf_address);
+	if (collected.has_elf_address)
+		profile_set_elf_address(profile, id, collected.elf_address);
 	return symbolizer->opts.duty.named
 		       ? symbolizer->opts.duty.named(id, symbolizer->opts.context)
 		       : 0;

@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 #include "require.h"
-#include "symbolize/naming.h"
+#include "symbolize/debug_broker.h"
 
 #define PATH_BYTES 256
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "require.h"
-#include "symbolize/naming.h"
+#include "symbolize/name_stream.h"
 
 #define NUM_LOCATIONS 6
 

@@ -3,7 +3,7 @@
 # the naming afterwards do not. Who has chosen a priority keeps it.
 # runs: beside others
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/hostile/namers.sh"
+. "$(dirname "$0")/hostile/symbolizers.sh"
 need_recording
 need_command setpriv
 [[ $(nice -n -10 nice 2>/dev/null) = -10 ]] || skip "priorities cannot be raised here"
@@ -26,8 +26,8 @@ stop_recording
 # shellcheck disable=SC2016 # the inner shell is to expand it
 start_recording -F 99 --symbolize-limit 50 -o "$TMPDIR/y.folded" -- \
     sh -c 'nice >"$0"; exec "$1" 3000000' "$TMPDIR/niceness" "$WORKLOADS/hostile/endless_debug_info"
-wait_until find_namer "$RECORDER"
-expect_niceness "the namer" "$NAMER" 0
+wait_until find_symbolizer "$RECORDER"
+expect_niceness "the symbolizer" "$SYMBOLIZER" 0
 kill -TERM "$RECORDER"
 end_recording
 [[ $(<"$TMPDIR/niceness") = 0 ]] || fail "the command has niceness $(<"$TMPDIR/niceness")"

@@ -141,7 +141,7 @@ static int walk(void *context, const struct import_stack *stack, uint64_t *pcs, 
 	return input_code_walk(reading->code, stack, pcs, max_pcs, ret_num);
 }
 
-static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
+static void show_progress(uint32_t num_done, uint32_t num_total, void *context)
 {
 	struct reading *reading = context;
 
@@ -212,7 +212,7 @@ static int read_and_name(struct reading *reading, const struct format *format,
 	err = format_read(format, import);
 	if (err)
 		return err;
-	return input_code_name(reading->code, show_naming, reading);
+	return input_code_name(reading->code, show_progress, reading);
 }
 
 static int read_bytes(struct reading *reading, const struct format *format,

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "collect/recorder.h"
 #include "profile/profile.h"
-#include "symbolize/naming.h"
+#include "symbolize/name_stream.h"
 
 /*
  * Reasons for an incomplete user stack: T(name, in the account's JSON, in the summary, where

@@ -3,11 +3,11 @@
  * have written, so processes without rights do it:
  *
  *	we           open the files, make them appear when they are complete, supervise the others
- *	namers       read programs and debug information; one after the other (namers.c)
- *	the broker   opens debug files for the namers
- *	the writer   gets names from the namers, writes, and prints the summary
+ *	symbolizers  read programs and debug information; one after the other (symbolizers.c)
+ *	the broker   opens debug files for the symbolizers
+ *	the writer   gets names from the symbolizers, writes, and prints the summary
  *
- * They are forks of ours: each has the recording as it is at the stop. A namer that dies costs
+ * They are forks of ours: each has the recording as it is at the stop. A symbolizer that dies costs
  * names, which the writer then replaces by file and offset. The writer may die of bad names, or be
  * killed by a process of the same user. Then another one writes without names, as a user that
  * others cannot have.
@@ -29,12 +29,12 @@
 #include "base/confinement.h"
 #include "base/log.h"
 #include "cli/options/command.h"
-#include "cli/record/namers.h"
 #include "cli/record/recorded_trace.h"
 #include "cli/record/summary.h"
+#include "cli/record/symbolizers.h"
 #include "cli/record/target_hints.h"
 #include "formats/import.h"
-#include "symbolize/naming.h"
+#include "symbolize/name_stream.h"
 #include "timeline/timeline.h"
 
 /* Limit of memory that formats may map to write a profile. */
@@ -63,9 +63,9 @@ struct commitment {
 /* The sockets between the processes; each end is closed in processes that do not use it. */
 struct finishing {
 	struct recording *recording;
-	int stream[2];  /* [0] the namers write, [1] the writer reads */
+	int stream[2];  /* [0] the symbolizers write, [1] the writer reads */
 	int control[2]; /* [0] ours, [1] the writer's */
-	struct namers *namers;
+	struct symbolizers *symbolizers;
 	pid_t writer;
 	uint64_t writer_cpu_ns;    /* its CPU time at its last increase */
 	uint64_t writer_worked_ns; /* time of that */
@@ -77,7 +77,7 @@ struct finishing {
 
 /* ---- in the writer ---- */
 
-static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
+static void show_progress(uint32_t num_done, uint32_t num_total, void *context)
 {
 	struct recording *recording = context;
 
@@ -88,7 +88,7 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       num_done, num_total);
 }
 
-/* Locations without a name from the namers get file and offset. */
+/* Locations without a name from the symbolizers get file and offset. */
 static int take_names(struct recording *recording, int stream, struct names *names)
 {
 	struct profile *profile = recorder_get_profile(recording->recorder);
@@ -96,7 +96,7 @@ static int take_names(struct recording *recording, int stream, struct names *nam
 	int err;
 
 	progress_init(&recording->progress);
-	err = names_read(stream, profile, show_naming, recording, names);
+	err = names_read(stream, profile, show_progress, recording, names);
 	progress_clear(&recording->progress);
 	if (names->is_damaged)
 		log_warning("a symbolizer process sent invalid data: the rest of it is ignored");
@@ -353,16 +353,16 @@ static int start_writer(struct finishing *finishing, uid_t user)
 	return 0;
 }
 
-/* Without namers, the writer makes up all names. */
-static void start_namers(struct finishing *finishing)
+/* Without symbolizers, the writer makes up all names. */
+static void start_symbolizers(struct finishing *finishing)
 {
 	const struct record_options *options = finishing->recording->options;
-	struct namers_opts opts = {.no_inlines = options->no_inlines,
-				   .limit_ns = options->symbolize_limit_ns,
-				   .has_owner_budgets = finishing->recording->is_of_many_users,
-				   .user = options->symbolize_user};
-	int err = namers_new(finishing->recording->recorder, &opts, finishing->stream[0],
-			     &finishing->namers);
+	struct symbolizers_opts opts = {.no_inlines = options->no_inlines,
+					.limit_ns = options->symbolize_limit_ns,
+					.has_owner_budgets = finishing->recording->is_of_many_users,
+					.user = options->symbolize_user};
+	int err = symbolizers_new(finishing->recording->recorder, &opts, finishing->stream[0],
+				  &finishing->symbolizers);
 
 	if (err)
 		log_warning("frames are not symbolized: %s", strerror(-err));
@@ -403,12 +403,12 @@ static int commit_stats(struct recording *recording)
 /* The writer has filled the outputs, and waits for the answer. */
 static void answer(struct finishing *finishing)
 {
-	struct namers_cost cost = {0};
+	struct symbolizers_cost cost = {0};
 	struct commitment commitment;
 
-	if (finishing->namers) {
-		namers_report(finishing->namers);
-		cost = namers_get_cost(finishing->namers);
+	if (finishing->symbolizers) {
+		symbolizers_report(finishing->symbolizers);
+		cost = symbolizers_get_cost(finishing->symbolizers);
 	}
 	commitment = (struct commitment){
 		.status = commit_outputs(finishing->recording),
@@ -446,12 +446,12 @@ static bool can_rewind(const struct recording *recording)
 }
 
 /* Whether the writer has done nothing for too long. Waiting for names does not count. */
-static bool is_writer_idle(struct finishing *finishing, bool is_naming)
+static bool is_writer_idle(struct finishing *finishing, bool is_symbolizing)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint64_t cpu_ns = child_read_cpu_ns(finishing->writer);
 
-	if (cpu_ns > finishing->writer_cpu_ns || is_naming) {
+	if (cpu_ns > finishing->writer_cpu_ns || is_symbolizing) {
 		finishing->writer_cpu_ns = cpu_ns;
 		finishing->writer_worked_ns = now_ns;
 	}
@@ -462,10 +462,10 @@ static bool is_writer_idle(struct finishing *finishing, bool is_naming)
 }
 
 /* A stop (SIGSTOP) by somebody else is undone. */
-static void tend_writer(struct finishing *finishing, bool is_naming)
+static void tend_writer(struct finishing *finishing, bool is_symbolizing)
 {
 	child_continue(finishing->writer);
-	if (!is_writer_idle(finishing, is_naming))
+	if (!is_writer_idle(finishing, is_symbolizing))
 		return;
 	kill(finishing->writer, SIGKILL);
 	if (!finishing->writer_killed_ns)
@@ -486,23 +486,25 @@ static int supervise(struct finishing *finishing, int stop_fd)
 	bool is_over = false;
 
 	while (!is_over && !is_writer_left_behind(finishing)) {
-		bool is_naming = finishing->namers && namers_tend(finishing->namers);
+		bool is_symbolizing =
+			finishing->symbolizers && symbolizers_tend(finishing->symbolizers);
 		/* poll() ignores negative descriptors. */
 		struct pollfd fds[3] = {
 			{.fd = finishing->control[0], .events = POLLIN},
-			{.fd = is_naming ? namers_get_fd(finishing->namers) : -1, .events = POLLIN},
+			{.fd = is_symbolizing ? symbolizers_get_fd(finishing->symbolizers) : -1,
+			 .events = POLLIN},
 			{.fd = finishing->is_stopped ? -1 : stop_fd, .events = POLLIN},
 		};
 
-		if (!is_naming)
+		if (!is_symbolizing)
 			end_stream(finishing);
-		tend_writer(finishing, is_naming);
+		tend_writer(finishing, is_symbolizing);
 		if (poll(fds, ARRAY_LENGTH(fds), TEND_MS) <= 0)
 			continue;
 		if (fds[2].revents) {
 			finishing->is_stopped = true;
-			if (is_naming)
-				namers_stop(finishing->namers);
+			if (is_symbolizing)
+				symbolizers_stop(finishing->symbolizers);
 		}
 		if (fds[0].revents)
 			status |= take_report(finishing, &is_over);
@@ -531,8 +533,8 @@ static int reap_writer(struct finishing *finishing)
 
 static void release(struct finishing *finishing)
 {
-	namers_free(finishing->namers);
-	finishing->namers = NULL;
+	symbolizers_free(finishing->symbolizers);
+	finishing->symbolizers = NULL;
 	for (size_t i = 0; i < ARRAY_LENGTH(finishing->stream); i++) {
 		cleanup_closep(&finishing->stream[i]);
 		cleanup_closep(&finishing->control[i]);
@@ -541,7 +543,7 @@ static void release(struct finishing *finishing)
 }
 
 /* Symbolize, and write with a writer of this user. Returns an exit status. */
-static int write_by(struct finishing *finishing, uid_t user, bool has_namers, int stop_fd)
+static int write_by(struct finishing *finishing, uid_t user, bool has_symbolizers, int stop_fd)
 {
 	int writer_status;
 	int status;
@@ -552,8 +554,8 @@ static int write_by(struct finishing *finishing, uid_t user, bool has_namers, in
 		log_error("cannot start the process that writes the files: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (has_namers)
-		start_namers(finishing);
+	if (has_symbolizers)
+		start_symbolizers(finishing);
 	status = supervise(finishing, stop_fd);
 	end_stream(finishing);
 	writer_status = reap_writer(finishing);

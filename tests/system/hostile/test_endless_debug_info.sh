@@ -3,7 +3,7 @@
 # symbols, and the others get all of theirs. A signal while naming writes what there is.
 # runs: in turn
 . "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/namers.sh"
+. "$(dirname "$0")/symbolizers.sh"
 need_recording
 need_command setpriv
 
@@ -37,7 +37,7 @@ expect_account_adds_up "$TMPDIR/stats.json"
 # SIGTERM after the sampling: written at once, with the names that there were by then.
 start "$STACKWIDE" record -q -F 499 --symbolize-limit 50 -o "$TMPDIR/z.folded" -- "${load[@]}" 2>"$TMPDIR/record.err"
 recorder=$PID
-wait_until find_namer "$recorder"
+wait_until find_symbolizer "$recorder"
 sleep 0.5
 begin=$SECONDS
 kill -TERM "$recorder"

@@ -212,13 +212,13 @@ static void a_stopped_writer_is_continued(void **state _unused_)
 }
 
 /* idle_ns  since the writer last worked */
-static bool is_idle_after(uint64_t idle_ns, bool is_naming)
+static bool is_idle_after(uint64_t idle_ns, bool is_symbolizing)
 {
 	fake_now_ns = 1000 * NS_PER_SECOND;
 	finishing.writer = getpid();
 	finishing.writer_cpu_ns = UINT64_MAX;
 	finishing.writer_worked_ns = fake_now_ns - idle_ns;
-	return is_writer_idle(&finishing, is_naming);
+	return is_writer_idle(&finishing, is_symbolizing);
 }
 
 static void a_writer_is_idle_after_a_minute(void **state _unused_)

@@ -17,7 +17,7 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
-#include "symbolize/naming.h"
+#include "symbolize/debug_broker.h"
 
 #define PATH_BYTES (TEST_PATH_BYTES + 64)
 

@@ -6,7 +6,7 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
-#include "symbolize/naming.h"
+#include "symbolize/name_stream.h"
 #include "unit.h"
 
 #define IN_FILE    0

@@ -3,34 +3,34 @@
 # information that it died of. When none lives, the profile is written with file and offset.
 # runs: beside others
 . "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/namers.sh"
+. "$(dirname "$0")/symbolizers.sh"
 need_recording
 
-# record_slowly FILE: names take minutes; the recorder's pid is left in RECORDER, the namer's in NAMER.
+# record_slowly FILE: names take minutes; the recorder's pid is left in RECORDER, the symbolizer's in SYMBOLIZER.
 record_slowly() {
     start "$STACKWIDE" record -F 499 --symbolize-limit 50 --stats "$TMPDIR/stats.json" -o "$1" -- \
         "$WORKLOADS/hostile/endless_debug_info" 3000000 2>"$TMPDIR/record.err"
     RECORDER=$PID
-    wait_until find_namer "$RECORDER"
+    wait_until find_symbolizer "$RECORDER"
 }
 
 record_slowly "$TMPDIR/x.folded"
 sleep 0.5
-find_namer "$RECORDER" || fail "the namer has ended"
-status=$(cat "/proc/$NAMER/status")
+find_symbolizer "$RECORDER" || fail "the symbolizer has ended"
+status=$(cat "/proc/$SYMBOLIZER/status")
 echo "$status" | grep -E '^(Uid|Groups|Cap|NoNewPrivs|Seccomp)'
 # A user that no other process has.
 user=$(awk '$1 == "Uid:" && $2 == $3 && $3 == $4 && $4 == $5 { print $2 }' <<<"$status")
-expect_between "user of the namer" "${user:-0}" 61184 65519
+expect_between "user of the symbolizer" "${user:-0}" 61184 65519
 [[ $(find /proc -maxdepth 1 -name '[0-9]*' -uid "$user" -exec cat {}/comm \; 2>/dev/null | grep -cv '^stackwide') = 0 ]] ||
     fail "others are of user $user"
 for wanted in 'CapPrm:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
-    has_line -F "$wanted" <<<"$status" || fail "the namer's status lacks $wanted"
+    has_line -F "$wanted" <<<"$status" || fail "the symbolizer's status lacks $wanted"
 done
-find "/proc/$NAMER/fd" -printf '%l\n' | has_line -E 'perf_event|anon_inode:bpf|x\.folded' &&
-    fail "the namer holds what it does not need: $(find "/proc/$NAMER/fd" -printf '%l ')"
+find "/proc/$SYMBOLIZER/fd" -printf '%l\n' | has_line -E 'perf_event|anon_inode:bpf|x\.folded' &&
+    fail "the symbolizer holds what it does not need: $(find "/proc/$SYMBOLIZER/fd" -printf '%l ')"
 # Not SIGSEGV, which sanitizers handle.
-kill -ABRT "$NAMER"
+kill -ABRT "$SYMBOLIZER"
 end_recording
 has_line "the symbolizer process died" <"$TMPDIR/record.err" || fail "there is no warning"
 expect_frame "$TMPDIR/x.folded" burn 90
@@ -41,12 +41,12 @@ deep=$PID
 start "$STACKWIDE" record -F 499 -p "$deep" -d 1 --stats "$TMPDIR/stats.json" -o "$TMPDIR/y.folded" \
     2>"$TMPDIR/record.err"
 RECORDER=$PID
-kill_namers() {
+kill_symbolizers() {
     pkill -KILL -P "$RECORDER" -x stackwide-name || true
     ! kill -0 "$RECORDER" 2>/dev/null
 }
 end=$((SECONDS + 30))
-until kill_namers; do
+until kill_symbolizers; do
     ((SECONDS < end)) || fail "the recording does not end"
 done
 end_recording
