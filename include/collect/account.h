@@ -141,19 +141,22 @@ uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
  * The outcomes of a tick, an event and a wait beside the losses: each is one row here, and one assignment where it is
  * counted. The field, the key in the account of a run and the balance have its name.
  */
-#define TICK_OUTCOMES(OUTCOME)                               \
-	OUTCOME(idle)                                        \
-	OUTCOME(filtered) /* threads that are not targets */ \
+/* PART: a part of the outcome before it. */
+#define TICK_OUTCOMES(OUTCOME, PART)                            \
+	OUTCOME(idle)                                           \
+	OUTCOME(filtered) /* threads that are not targets */    \
+	PART(outside)     /* those outside our PID namespace */ \
 	OUTCOME(samples)
 
-#define EVENT_OUTCOMES(OUTCOME)                                                             \
-	OUTCOME(idle)                                                                       \
-	OUTCOME(filtered)                                                                   \
-	OUTCOME(unmatched)    /* of a tracepoint: its filter did not match */               \
-	OUTCOME(weightless)   /* its field is not above 0; or a call within an allocator */ \
-	OUTCOME(unseen_begin) /* weighs its time, but its start was not seen */             \
-	OUTCOME(unfinished)   /* likewise, but its end was not seen */                      \
-	OUTCOME(below_period) /* part of the weight of the next sample */                   \
+/* OWN: an outcome that ticks do not have. */
+#define EVENT_OUTCOMES(OUTCOME, OWN)                                                    \
+	OUTCOME(idle)                                                                   \
+	OUTCOME(filtered)                                                               \
+	OWN(unmatched)    /* of a tracepoint: its filter did not match */               \
+	OWN(weightless)   /* its field is not above 0; or a call within an allocator */ \
+	OWN(unseen_begin) /* weighs its time, but its start was not seen */             \
+	OWN(unfinished)   /* likewise, but its end was not seen */                      \
+	OWN(below_period) /* part of the weight of the next sample */                   \
 	OUTCOME(samples)
 
 /* TIMED: the sum of their time is known, too, in a field with _ns behind its name. */
@@ -170,6 +173,7 @@ uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
 	uint64_t name;            \
 	uint64_t name##_ns;
 #define OUTCOME_ADD(name) sum += counts->name;
+#define OUTCOME_SKIP(name)
 
 /* Why a thread waits, or was taken off its CPU. */
 enum wait_kind {
@@ -258,7 +262,7 @@ struct event_counts {
 	const char *name; /* borrowed until recorder_free() */
 	const char *unit; /* likewise */
 	uint64_t fired;
-	EVENT_OUTCOMES(OUTCOME_FIELD)
+	EVENT_OUTCOMES(OUTCOME_FIELD, OUTCOME_FIELD)
 	uint64_t outside; /* of those filtered */
 	uint64_t lost[NUM_LOSSES];
 	bool is_estimated; /* the samples are points of a Poisson process over the weight */
@@ -310,8 +314,7 @@ struct program_time {
 /* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
-	TICK_OUTCOMES(OUTCOME_FIELD)
-	uint64_t outside; /* filtered ticks of threads outside our PID namespace */
+	TICK_OUTCOMES(OUTCOME_FIELD, OUTCOME_FIELD)
 	uint64_t lost[NUM_LOSSES];
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
 	uint64_t recovered;            /* of the complete ones, those walked later */
@@ -343,7 +346,7 @@ static inline bool recorder_account_is_balanced(const struct recorder_account *c
 {
 	uint64_t sum = losses_sum(counts->lost);
 
-	TICK_OUTCOMES(OUTCOME_ADD)
+	TICK_OUTCOMES(OUTCOME_ADD, OUTCOME_SKIP)
 	return counts->fired == sum;
 }
 

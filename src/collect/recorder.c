@@ -1098,22 +1098,25 @@ struct event_counts *recorder_get_event_counts(const struct recorder *recorder)
 	return counts;
 }
 
+#define ADD_OUTCOME(name)       account->name += counts.name;
+#define LEAVE_OUTCOME_OUT(name) account->fired -= counts.name;
+
 /* Sum over all events. */
 static void count_ticks(const struct recorder *recorder, struct recorder_account *account)
 {
 	for (size_t i = 0; i < recorder->num_of_others.length; i++) {
 		struct event_counts counts = count_event(recorder, i);
 
-		account->fired += counts.fired - counts.unmatched - counts.weightless -
-				  counts.unseen_begin - counts.unfinished - counts.below_period;
-		account->idle += counts.idle;
-		account->filtered += counts.filtered;
+		account->fired += counts.fired;
+		EVENT_OUTCOMES(ADD_OUTCOME, LEAVE_OUTCOME_OUT)
 		account->outside += counts.outside;
-		account->samples += counts.samples;
 		for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 			account->lost[loss] += counts.lost[loss];
 	}
 }
+
+#undef ADD_OUTCOME
+#undef LEAVE_OUTCOME_OUT
 
 struct recorder_account recorder_get_account(const struct recorder *recorder)
 {

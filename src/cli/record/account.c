@@ -269,11 +269,11 @@ static int keep_reasons(const struct account *account, struct profile *profile)
 int account_keep(const struct account *account, struct profile *profile)
 {
 	const struct recorder_account *ticks = &account->ticks;
-	const struct named_count outcomes[] = {
-		{"cpus", ticks->num_cpus},   {"fired", ticks->fired},
-		{"idle", ticks->idle},       {"filtered", ticks->filtered},
-		{"outside", ticks->outside}, {"samples", ticks->samples},
-	};
+#define NAMED_COUNT(name) {#name, ticks->name},
+	const struct named_count outcomes[] = {{"cpus", ticks->num_cpus},
+					       NAMED_COUNT(fired)
+						       TICK_OUTCOMES(NAMED_COUNT, NAMED_COUNT)};
+#undef NAMED_COUNT
 	const struct named_count stacks[] = {
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
@@ -344,7 +344,7 @@ static void print_events(const struct account *account, struct text *ret)
 		json_append_string(ret, counts->unit, strlen(counts->unit));
 		text_append_string(ret, ", ");
 		PRINT_OUTCOME(fired)
-		EVENT_OUTCOMES(PRINT_OUTCOME)
+		EVENT_OUTCOMES(PRINT_OUTCOME, PRINT_OUTCOME)
 		print_losses(counts->lost, LOSS_OF_TICKS, ret);
 		text_printf(ret,
 			    ", \"live\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
@@ -481,6 +481,8 @@ static void print_scheduling(const struct scheduling_counts *counts, struct text
 		    kworks->lost_nested, kworks->lost_storage);
 }
 
+#define PRINT_OUTCOME_LINE(name) text_printf(ret, "  \"" #name "\": %" PRIu64 ",\n", ticks->name);
+
 void account_print_json(const struct account *account, struct text *ret)
 {
 	const struct recorder_account *ticks = &account->ticks;
@@ -489,12 +491,9 @@ void account_print_json(const struct account *account, struct text *ret)
 	text_printf(ret,
 		    "  \"duration_ns\": %" PRIu64 ",\n  \"cpus\": %u,\n  \"frequency_hz\": %u,\n",
 		    ticks->duration_ns, ticks->num_cpus, account->frequency_hz);
-	text_printf(ret,
-		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
-		    ",\n  \"outside\": %" PRIu64 ",\n  \"samples\": %" PRIu64
-		    ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
-		    ticks->fired, ticks->idle, ticks->filtered, ticks->outside, ticks->samples,
-		    ticks->unfollowed);
+	PRINT_OUTCOME_LINE(fired)
+	TICK_OUTCOMES(PRINT_OUTCOME_LINE, PRINT_OUTCOME_LINE)
+	text_printf(ret, "  \"unfollowed_threads\": %" PRIu64 ",\n", ticks->unfollowed);
 	print_events(account, ret);
 	print_reasons(account, ret);
 	text_printf(ret,
