@@ -1,8 +1,8 @@
 /*
  * The kinds of code that a frame may have, one line each. The lines generate enum frame_kind, the
  * marks of folded text, and the names of the kinds in file formats. Each reader has its own names
- * for the kinds in foreign files. The page has words and colours of its own (KINDS in
- * src/viewer/web/names.js); a test compares these with the words here.
+ * for the kinds in foreign files. The page has words and colours of its own (KIND_WORDS in
+ * src/viewer/web/core/names.js); a test compares these with the words here.
  */
 #ifndef PROFILE_FRAME_KIND_H
 #define PROFILE_FRAME_KIND_H

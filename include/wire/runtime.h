@@ -32,11 +32,12 @@
  *	2  include/wire/runtime_layout.h       its member of the union
  *	3  here                                its row
  *	4  include/runtime/NAME_walk.h         the walk through memory, the same in BPF and in tests
- *	5  src/runtime/NAME/find.c, find.c     its symbols, and struct runtime_build from them
+ *	5  src/runtime/NAME/find.c, find.c     its symbols, and struct runtime_build from them (finder.h)
  *	6  bpf/NAME_stack.h, interpreters.h    the walk in BPF, and its case of the dispatch
  *	7  src/collect/runtimes/NAME_stacks.c  its struct runtime_ops, and its row in runtime_ops.c
  *	8  include/profile/frame_kind.h        the kind of its frames
- *	9  tests/unit/{runtime,bpf,collect}, tests/fuzz, tests/system
+ *	9  src/base/script_name.c              what it runs by its command line (--root script)
+ *	10 tests/unit/{runtime,bpf,collect}, tests/fuzz, tests/system, tests/bench/runtimes; README.md and the manual
  *
  * An interpreter that is a named runtime now moves from one list to the other, and its row in src/runtime/find.c gets a
  * finder of its own.
