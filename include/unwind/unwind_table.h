@@ -69,7 +69,7 @@ struct unwind_table {
  * - If nothing describes the entry point of a program, the 64 bytes from there on are outermost
  *   frames.
  *
- * Returns 0, -ENOTSUP (not x86-64) or -ENOMEM. Malformed entries are counted and skipped.
+ * Returns 0, -ENOTSUP (another architecture) or -ENOMEM. Malformed entries are counted and skipped.
  */
 _must_check_ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret,
 				  struct error *error);

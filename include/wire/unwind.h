@@ -31,8 +31,8 @@ _Static_assert(sizeof(struct unwind_row) == 4, "4 bytes a row is what makes tabl
 enum unwind_cfa_op {
 	UNWIND_CFA_NONE = 0, /* no call-frame information for these addresses */
 	UNWIND_CFA_SP,       /* sp + cfa_offset */
-	UNWIND_CFA_FP,       /* frame pointer (rbp) + cfa_offset */
-	UNWIND_CFA_BX,       /* rbx + cfa_offset: ld.so's _dl_runtime_resolve */
+	UNWIND_CFA_FP,       /* frame pointer + cfa_offset */
+	UNWIND_CFA_BX,       /* bx + cfa_offset: ld.so's _dl_runtime_resolve */
 	/* A register that nobody saves, + cfa_offset. It is known in the innermost frame, and in
 	   the callers of assembly that leaves it alone. */
 	UNWIND_CFA_R10, /* while a realigned frame is being set up */
@@ -41,7 +41,7 @@ enum unwind_cfa_op {
 	UNWIND_CFA_DI,
 	UNWIND_CFA_R9,
 	UNWIND_CFA_R11,
-	UNWIND_CFA_CX,       /* rcx + cfa_offset: a landing pad is about to be entered; innermost
+	UNWIND_CFA_CX,       /* cx + cfa_offset: a landing pad is about to be entered; innermost
 				  frame only */
 	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
 	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
@@ -51,21 +51,21 @@ enum unwind_cfa_op {
 	UNWIND_CFA_PLT,          /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
 	UNWIND_CFA_GOROUTINE,    /* on the stack of the goroutine whose description is at sp +
 				  cfa_offset; the 8 bytes below are the distance from the stack's
-				  end; rbp is saved there or nowhere, see walk.h */
-	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in rax it is the
+				  end; fp is saved there or nowhere, see walk_find_goroutine() */
+	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in ax it is the
 				  new thread there, and outermost */
 	UNWIND_CFA_COPY, /* see UNWIND_COPY(): a register holds the stack pointer from before
 			     assembly aligned it. It is known in the innermost frame, and in the caller
 			     of functions that push nothing */
 	/* From here on there is no CFA to compute. */
-	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
+	UNWIND_CFA_SIGNAL,      /* a signal frame: all registers are in the ucontext at sp. With
 			       cfa_offset 1 it starts at the next byte: the kernel has put its
 			       address on the stack. The code at this byte is a return */
-	UNWIND_CFA_JUMP,    /* longjmp has loaded pc, sp and rbp into rdx, r8 and r9, and rbx is at
-			       rdi; innermost frame only */
-	UNWIND_CFA_CONTEXT, /* setcontext loads all registers from the ucontext at rdx; innermost
+	UNWIND_CFA_JUMP,        /* longjmp has loaded pc, sp and fp into dx, r8 and r9, and bx is at
+			       di; innermost frame only */
+	UNWIND_CFA_CONTEXT,     /* setcontext loads all registers from the ucontext at dx; innermost
 			       frame only */
-	UNWIND_CFA_STOP,    /* the outermost frame: the return address is undefined. With
+	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined. With
 			       cfa_offset 1 it starts at the next byte, and nobody called it:
 			       its address was put on a new stack (makecontext) */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
@@ -103,8 +103,8 @@ enum unwind_register_op {
 /* Location of the return address. */
 enum unwind_ra_op {
 	UNWIND_RA_AT_CFA = 0, /* at CFA - 8 */
-	UNWIND_RA_IN_DI,      /* in rdi: vfork; innermost frame only */
-	UNWIND_RA_IN_CX,      /* in rcx: landing pads; likewise */
+	UNWIND_RA_IN_DI,      /* in di: vfork; innermost frame only */
+	UNWIND_RA_IN_CX,      /* in cx: landing pads; likewise */
 };
 
 struct unwind_rule {
@@ -112,8 +112,8 @@ struct unwind_rule {
 	short fp_offset; /* in bytes, for fp_op */
 	short bx_offset; /* in bytes, for bx_op */
 	wire_u8 cfa_op;  /* enum unwind_cfa_op */
-	wire_u8 fp_op;   /* enum unwind_register_op, for the frame pointer (rbp) */
-	wire_u8 bx_op;   /* enum unwind_register_op, for rbx */
+	wire_u8 fp_op;   /* enum unwind_register_op, for the frame pointer */
+	wire_u8 bx_op;   /* enum unwind_register_op, for bx */
 	wire_u8 ra_op;   /* enum unwind_ra_op */
 };
 _Static_assert(sizeof(struct unwind_rule) == 12, "struct unwind_rule is part of the wire format");

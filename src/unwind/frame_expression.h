@@ -2,32 +2,33 @@
  * DWARF expressions in call-frame instructions. They are not executed, but recognized as one of the
  * few forms that compilers use and our rules can express.
  *
- * Source: DWARF 5, section 2.5; output of GCC, clang, GNU ld and OpenSSL's assembly.
+ * Source: DWARF 5, section 2.5; output of GCC, clang and OpenSSL's assembly.
  */
 #ifndef UNWIND_FRAME_EXPRESSION_H
 #define UNWIND_FRAME_EXPRESSION_H
 
+#include <dwarf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "unwind/frame_rule.h"
+
+/* Operations for a register and an offset: DW_OP_breg0 and the number of the register. */
+enum {
+	FRAME_EXPRESSION_FP = DW_OP_breg0 + REGISTER_FP,
+	FRAME_EXPRESSION_SP = DW_OP_breg0 + REGISTER_SP,
+};
 
 /*
- * Whether the expression starts with rbp + offset or rsp + offset; if so, skip that.
+ * Whether the expression starts with fp + offset or sp + offset; if so, skip that.
  *
- * ret_op  DW_OP_breg6 or DW_OP_breg7
+ * ret_op  FRAME_EXPRESSION_FP or FRAME_EXPRESSION_SP
  */
 bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset);
 
 /*
- * The expression that linkers write for a procedure linkage table: each slot of 16 bytes jumps
- * through the GOT, and from a certain byte on it has pushed its index. Linkers differ only in that
- * byte.
- */
-bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary);
-
-/*
- * *(rbp + offset) or *(rsp + offset), or the latter plus a number. Returns an enum unwind_cfa_op,
+ * *(fp + offset) or *(sp + offset), or the latter plus a number. Returns an enum unwind_cfa_op,
  * UNWIND_CFA_UNSUPPORTED for all else.
  */
 uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offset);

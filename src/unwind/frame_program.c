@@ -3,13 +3,13 @@
  * some change the state (how to compute the CFA, where a register is saved), the others advance the
  * address. At each advance the state becomes a row, if it has changed:
  *
- *	                        rsp + 8         1000: push rbp
- *	advance 1; offset 16    rsp + 16        1001: mov rbp, rsp
- *	advance 3; register rbp rbp + 16        1004: …
+ *	                        sp + 8          1000: push fp
+ *	advance 1; offset 16    sp + 16         1001: move sp to fp
+ *	advance 3; register fp  fp + 16         1004: …
  *
  * The state can express more than a rule, because a later instruction may bring it back to what a
  * rule can express: rules are made with the rows. A state without a rule becomes
- * UNWIND_CFA_UNSUPPORTED; if only rbp or rbx cannot be expressed, that register counts as lost.
+ * UNWIND_CFA_UNSUPPORTED; if only fp or bx cannot be expressed, that register counts as lost.
  */
 #include "unwind/frame_program.h"
 
@@ -19,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "unwind/frame_expression.h"
+#include "unwind/x86_64/frame_forms.h"
 
 struct machine {
 	const struct frame_section *section;
@@ -157,42 +158,9 @@ static bool restore_register(struct machine *machine, uint64_t number)
 	return true;
 }
 
-static uint8_t cfa_op_of_register(uint64_t number)
-{
-	switch (number) {
-	case REGISTER_SP:
-		return UNWIND_CFA_SP;
-	case REGISTER_FP:
-		return UNWIND_CFA_FP;
-	case REGISTER_BX:
-		return UNWIND_CFA_BX;
-	case REGISTER_CX:
-		return UNWIND_CFA_CX;
-	case REGISTER_R10:
-		return UNWIND_CFA_R10;
-	case REGISTER_AX:
-		return UNWIND_CFA_AX;
-	case REGISTER_SI:
-		return UNWIND_CFA_SI;
-	case REGISTER_DI:
-		return UNWIND_CFA_DI;
-	case REGISTER_R9:
-		return UNWIND_CFA_R9;
-	case REGISTER_R11:
-		return UNWIND_CFA_R11;
-	case REGISTER_R12:
-	case REGISTER_R13:
-	case REGISTER_R14:
-	case REGISTER_R15:
-		return UNWIND_CFA_COPY;
-	default:
-		return UNWIND_CFA_UNSUPPORTED;
-	}
-}
-
 static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 {
-	machine->state.cfa_op = cfa_op_of_register(number);
+	machine->state.cfa_op = frame_form_get_cfa_op(number);
 	machine->state.cfa_offset = offset;
 	machine->state.cfa_register = number;
 	machine->state.is_cfa_register = true;
@@ -229,7 +197,7 @@ static void set_cfa_expression(struct machine *machine, struct bytes expression)
 	int64_t offset = 0;
 	uint8_t op = UNWIND_CFA_PLT;
 
-	if (!frame_expression_match_plt(expression, &offset))
+	if (!frame_form_match_plt(expression, &offset))
 		op = frame_expression_match_deref(expression, &offset);
 	machine->state.cfa_op = op;
 	machine->state.cfa_offset = offset;
@@ -246,7 +214,7 @@ static void set_register_expression(struct machine *machine, uint64_t number,
 	uint8_t op;
 
 	if (frame_expression_read_base(&expression, &op, &offset) && !bytes_left(&expression))
-		where = op == DW_OP_breg6 ? FRAME_SAVED_AT_FP : FRAME_SAVED_AT_SP;
+		where = op == FRAME_EXPRESSION_FP ? FRAME_SAVED_AT_FP : FRAME_SAVED_AT_SP;
 	set_register(machine, number, where, offset);
 }
 

@@ -2,7 +2,7 @@
  * Executes call-frame instructions: from the entry of a function to its rows of rules.
  *
  * Tracks only the values needed to find the next frame: the canonical frame address (CFA), the
- * return address, the frame pointer and rbx (some functions compute the CFA from it). x86-64.
+ * return address, the frame pointer and bx (some functions compute the CFA from it).
  *
  * Thread-safe: the only state is passed by the caller.
  */
@@ -32,7 +32,7 @@ struct frame_row {
 struct frame_rows {
 	ARRAY(struct frame_row) rows;
 	/*
-	 * Rows where the location of the saved rbp or rbx has no rule, so the register counts as
+	 * Rows where the location of the saved fp or bx has no rule, so the register counts as
 	 * lost.
 	 */
 	uint64_t num_lost_registers;

@@ -1,9 +1,8 @@
 #include "unwind/frame_rule.h"
 
-/* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
-#define SIGNAL_FRAME_SP_OFFSET 160
+#include "unwind/x86_64/frame_forms.h"
 
-/* An rsp-relative place is CFA-relative if the CFA is rsp-relative. */
+/* A place relative to the stack pointer is CFA-relative if the CFA is relative to it, too. */
 static struct frame_register relate_to_cfa(const struct frame_state *state,
 					   struct frame_register saved)
 {
@@ -52,44 +51,9 @@ static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rul
 {
 	struct frame_register saved = relate_to_cfa(state, state->ra);
 
-	if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_DI)
-		rule->ra_op = UNWIND_RA_IN_DI;
-	else if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_CX)
-		rule->ra_op = UNWIND_RA_IN_CX;
-	else
-		return saved.where == FRAME_SAVED_AT_CFA &&
-		       saved.offset == WIRE_RETURN_ADDRESS_OFFSET;
-	return true;
-}
-
-static bool is_saved(struct frame_register saved, enum frame_saved where, int64_t offset)
-{
-	return saved.where == where && saved.offset == offset;
-}
-
-static bool is_cfa_register(const struct frame_state *state, uint64_t number)
-{
-	return state->is_cfa_register && state->cfa_register == number && !state->cfa_offset;
-}
-
-/* The state that glibc describes for longjmp once it has decoded the saved addresses. */
-static bool is_longjmp(const struct frame_state *state)
-{
-	return is_cfa_register(state, REGISTER_DI) &&
-	       is_saved(state->ra, FRAME_SAVED_IN_REGISTER, REGISTER_DX) &&
-	       is_saved(state->sp, FRAME_SAVED_IN_REGISTER, REGISTER_R8) &&
-	       is_saved(state->fp, FRAME_SAVED_IN_REGISTER, REGISTER_R9) &&
-	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 0);
-}
-
-/* The state that glibc describes for setcontext while it loads the registers. */
-static bool is_setcontext(const struct frame_state *state)
-{
-	return is_cfa_register(state, REGISTER_DX) &&
-	       is_saved(state->ra, FRAME_SAVED_AT_CFA, 168) &&
-	       is_saved(state->sp, FRAME_SAVED_AT_CFA, 160) &&
-	       is_saved(state->fp, FRAME_SAVED_AT_CFA, 120) &&
-	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 128);
+	if (saved.where == FRAME_SAVED_IN_REGISTER)
+		return frame_form_find_ra_op((uint64_t)saved.offset, &rule->ra_op);
+	return saved.where == FRAME_SAVED_AT_CFA && saved.offset == WIRE_RETURN_ADDRESS_OFFSET;
 }
 
 /* Returns false if a rule's number has no room for it. */
@@ -112,15 +76,8 @@ bool frame_rule_make(const struct frame_state *state, bool is_signal_frame, stru
 	bool is_fp_known;
 	bool is_bx_known;
 
-	*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
-	if (is_signal_frame && state->cfa_op == UNWIND_CFA_DEREF_SP &&
-	    state->cfa_offset == SIGNAL_FRAME_SP_OFFSET)
-		ret->cfa_op = UNWIND_CFA_SIGNAL;
-	else if (is_longjmp(state))
-		ret->cfa_op = UNWIND_CFA_JUMP;
-	else if (is_setcontext(state))
-		ret->cfa_op = UNWIND_CFA_CONTEXT;
-	else if (state->ra.where == FRAME_SAVED_UNDEFINED)
+	*ret = (struct unwind_rule){.cfa_op = frame_form_match_context(state, is_signal_frame)};
+	if (ret->cfa_op == UNWIND_CFA_UNSUPPORTED && state->ra.where == FRAME_SAVED_UNDEFINED)
 		ret->cfa_op = UNWIND_CFA_STOP;
 	/* Other signal frames do not have the ucontext where the kernel puts it. */
 	if (ret->cfa_op != UNWIND_CFA_UNSUPPORTED || is_signal_frame ||

@@ -1,5 +1,5 @@
 /*
- * The state of call-frame instructions at one address, and its conversion to a rule. x86-64.
+ * The state of call-frame instructions at one address, and its conversion to a rule.
  *
  * A state can express more than a rule: a later instruction may bring it back to what a rule can
  * express.
@@ -23,8 +23,8 @@ enum dwarf_register {
 enum frame_saved {
 	FRAME_SAVED_SAME = 0,
 	FRAME_SAVED_AT_CFA,      /* at CFA + offset */
-	FRAME_SAVED_AT_FP,       /* at this frame's rbp + offset */
-	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
+	FRAME_SAVED_AT_FP,       /* at this frame's fp + offset */
+	FRAME_SAVED_AT_SP,       /* at this frame's sp + offset */
 	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
 	FRAME_SAVED_UNDEFINED,
 	FRAME_SAVED_ELSEWHERE, /* undefined, or of an unknown form */
@@ -54,7 +54,7 @@ struct frame_state {
  *
  * ret  UNWIND_CFA_UNSUPPORTED if no rule can express it
  *
- * Returns false if rules cannot express where rbp or rbx is saved; it counts as lost then.
+ * Returns false if rules cannot express where fp or bx is saved; it counts as lost then.
  */
 bool frame_rule_make(const struct frame_state *state, bool is_signal_frame,
 		     struct unwind_rule *ret);

@@ -3,7 +3,7 @@
  * (-ldflags=-s) there is nothing else.
  *
  * It is equivalent to Go's .debug_frame: the CFA is the stack pointer plus the SP delta, the return
- * address is below it, and registers are not tracked. x86-64.
+ * address is below it, and registers are not tracked.
  */
 #ifndef UNWIND_GO_FRAMES_H
 #define UNWIND_GO_FRAMES_H

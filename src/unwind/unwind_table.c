@@ -13,7 +13,7 @@
  * contexts, Go's stack switches, and the code that signal handlers return to. The entry point of a
  * program is outermost.
  *
- * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
+ * Limits: 64-bit files of an architecture with has_unwind_tables. A function too far from the first one gets no page; a state that
  * rules cannot express becomes UNWIND_CFA_UNSUPPORTED. Both are counted in the statistics.
  */
 #include "unwind/unwind_table.h"
@@ -758,8 +758,8 @@ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct 
 	if (gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64)
 		architecture = architecture_find(header.e_machine);
 	if (!architecture || !architecture->has_unwind_tables)
-		return error_set(error, -ENOTSUP, "%s: not a 64-bit x86-64 file",
-				 objfile_get_path(objfile));
+		return error_set(error, -ENOTSUP, "%s: not a 64-bit %s file",
+				 objfile_get_path(objfile), architecture_here()->name);
 	builder.objfile = objfile;
 	builder.table = calloc(1, sizeof(*builder.table));
 	err = builder.table ? build(&builder, elf) : -ENOMEM;
