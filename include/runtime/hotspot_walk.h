@@ -8,7 +8,7 @@
  *
  *	if (!hotspot_find_code(hotspot, bias))                  once for a process: hotspot->code
  *		…
- *	if (!hotspot_start(hotspot, r13))                       for each stack
+ *	if (!hotspot_start(hotspot, bytecode_register))         for each stack
  *		…
  *	hotspot_step(hotspot, walk, frames)                     once the walk has reached HotSpot's code
  *
@@ -16,7 +16,8 @@
  * of its frames. In the innermost frame, which may not be complete, the instructions show how much
  * of it is set up. The interpreter has frame pointers. Its frames record the end of the caller's
  * frame, since the call may have extended a compiled caller's frame. Uncertainty ends the walk: the
- * caller of the innermost frame must be at a return address.
+ * caller of the innermost frame must be at a return address. ARCH/hotspot_code.h recognizes the
+ * instructions.
  *
  * All data that is read is in the struct, since separately verified functions take no pointers to a
  * stack.
@@ -24,6 +25,7 @@
 #ifndef RUNTIME_HOTSPOT_WALK_H
 #define RUNTIME_HOTSPOT_WALK_H
 
+#include "runtime/x86_64/hotspot_code.h"
 #include "unwind/walk.h"
 #include "wire/clear.h"
 #include "wire/hotspot.h"
@@ -41,7 +43,7 @@
 /* Maximum frame size, and maximum distance of a stack pointer from its frame. */
 #define HOTSPOT_MAX_FRAME_BYTES (1u << 20)
 
-/* Bytes of the interpreter's return code that run before the frame's bytecode is in r13 again. */
+/* Bytes of the interpreter's return code before the frame's bytecode is in its register again. */
 #define HOTSPOT_MAX_ENTRY_BYTES 64
 
 /* Words of an interpreter frame, relative to its frame pointer. */
@@ -65,7 +67,7 @@ struct hotspot_code {
 struct hotspot_walk {
 	struct wire_hotspot_layout layout;
 	struct hotspot_code code;
-	wire_u64 bytecode_register; /* r13 of the innermost frame */
+	wire_u64 bytecode_register; /* of the innermost frame */
 	wire_u64 interpreter_end;
 	wire_u64 blob; /* the last one found */
 	wire_u64 blob_code;
@@ -313,8 +315,7 @@ HOTSPOT_INLINE void hotspot_add_frame(struct hotspot_walk *hotspot, const struct
 }
 
 /*
- * Go to the caller: its pc and the end of this frame are in hotspot. The includer has noted its
- * rbp.
+ * Go to the caller: its pc and the end of this frame are in hotspot. The includer has noted its fp.
  */
 HOTSPOT_INLINE int hotspot_go_on(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -352,126 +353,6 @@ HOTSPOT_INLINE int hotspot_try_return(struct hotspot_walk *hotspot, struct walk 
 	       hotspot_is_return_address(hotspot, walk, hotspot->caller_pc);
 }
 
-/* Progress of a frame's setup at the interrupted instruction. */
-enum hotspot_frame_state {
-	HOTSPOT_FRAME_NONE,   /* the return address is on top */
-	HOTSPOT_FRAME_PUSHED, /* rbp is, and below it the return address */
-	HOTSPOT_FRAME_SET_UP, /* all of it, but rbp is not saved yet */
-	HOTSPOT_FRAME_COMPLETE,
-};
-
-/*
- * From the instruction at pc and the one before. Frames are set up and removed like this:
- *
- *	89 84 24 …        mov %eax,-0x14000(%rsp)     (or something else, which leaves the stack alone)
- *	55                push %rbp
- *	48 8b ec          mov %rsp,%rbp               with frame pointers, and in calls of native methods
- *	48 83 ec …, 81    sub $…,%rsp
- *	48 89 6c 24 …, ac mov %rbp,…(%rsp)            without a push
- *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, after some nop, and the jump after it
- *	74 05             je …                        and the code that it skips
- *	e8 …              call …
- *
- *	48 83 c4 …, 81    add $…,%rsp
- *	5d                pop %rbp
- *	49 3b a7 …        cmp …(%r15),%rsp            poll at the return (from JDK 16 on), and the jump
- *	4d 8b 97 …        mov …(%r15),%r10            the same in older JDKs, and then
- *	41 85 02          test %eax,(%r10)
- *	c3                ret
- *
- * If it is to stop:
- *
- *	4c 8d 15 …        lea …(%rip),%r10
- *	4d 89 97 …        mov %r10,…(%r15)
- *	e9 …              jmp …
- */
-HOTSPOT_INLINE int hotspot_is_return_poll(wire_u64 code, wire_u64 before)
-{
-	if ((code & 0xffffff) == 0xa73b49)
-		return 1;
-	if ((code & 0xffff) == 0x870f && (before >> 8 & 0xffffff) == 0xa73b49)
-		return 1;
-	if ((code & 0xffffffff) == 0xc3028541)
-		return 1;
-	return (code & 0xffff) == 0x0585 && (code >> 48 & 0xff) == 0xc3; /* JDK 8: test …(%rip) */
-}
-
-HOTSPOT_INLINE int hotspot_stops_at_return(wire_u64 code, wire_u64 before)
-{
-	wire_u32 three = code & 0xffffff;
-
-	return (three == 0x158d4c && code >> 56 == 0x4d) ||
-	       (three == 0x97894d && code >> 56 == 0xe9) ||
-	       ((code & 0xff) == 0xe9 && (before >> 8 & 0xffffff) == 0x97894d);
-}
-
-HOTSPOT_INLINE int hotspot_is_removed(wire_u64 code, wire_u64 before)
-{
-	wire_u32 first = code & 0xff;
-
-	if (hotspot_stops_at_return(code, before))
-		return 1;
-	return first == 0xc3 || first == 0xc2 || hotspot_is_return_poll(code, before);
-}
-
-HOTSPOT_INLINE int hotspot_is_subtract(wire_u64 code)
-{
-	return (code & 0xffffff) == 0xec8348 || (code & 0xffffff) == 0xec8148;
-}
-
-HOTSPOT_INLINE int hotspot_is_compare(wire_u64 code)
-{
-	return (code & 0xffffff) == 0x7f8141 || (code & 0xffffff) == 0xbf8141;
-}
-
-/* Length of a nop; 0: not a nop. */
-HOTSPOT_INLINE wire_u32 hotspot_get_nop_bytes(wire_u64 code)
-{
-	if ((code & 0xff) == 0x90)
-		return 1;
-	if ((code & 0xffff) == 0x9066)
-		return 2;
-	return (code & 0xffffff) == 0x001f0f || (code & 0xffffff) == 0x906666 ? 3 : 0;
-}
-
-/* Whether the frame was set up by the instruction before, so that nops follow it. */
-HOTSPOT_INLINE int hotspot_is_behind_frame(wire_u64 before)
-{
-	return (before >> 32 & 0xffffff) == 0xec8348 || (before >> 8 & 0xffffff) == 0xec8148 ||
-	       (before >> 24 & 0xffffffff) == 0x246c8948;
-}
-
-/* The barrier, with the nops that align its number so that it can be changed atomically. */
-HOTSPOT_INLINE int hotspot_is_barrier(wire_u64 code, wire_u64 before)
-{
-	wire_u32 nop = hotspot_get_nop_bytes(code);
-
-	/*
-	 * The jump after the short one, with 5 bytes of offset and number; and the call that it may
-	 * skip.
-	 */
-	if (hotspot_is_compare(code) || (before & 0xffffff) == 0x7f8141 ||
-	    (code & 0xffffff) == 0xe80574 || ((code & 0xff) == 0xe8 && before >> 48 == 0x0574))
-		return 1;
-	return nop && (hotspot_is_compare(code >> 8 * nop) || hotspot_is_behind_frame(before));
-}
-
-HOTSPOT_INLINE int hotspot_is_move_of_sp(wire_u64 code)
-{
-	return (code & 0xffffff) == 0xec8b48 || (code & 0xffffff) == 0xe58948;
-}
-
-HOTSPOT_INLINE enum hotspot_frame_state hotspot_get_prologue_state(wire_u64 code, wire_u64 before)
-{
-	if (hotspot_is_subtract(code) || hotspot_is_move_of_sp(code))
-		return before >> 56 == 0x55 || hotspot_is_move_of_sp(before >> 40)
-			       ? HOTSPOT_FRAME_PUSHED
-			       : HOTSPOT_FRAME_NONE;
-	if ((code & 0xffffffff) == 0x246c8948 || (code & 0xffffffff) == 0x24ac8948)
-		return HOTSPOT_FRAME_SET_UP;
-	return hotspot_is_barrier(code, before) ? HOTSPOT_FRAME_COMPLETE : HOTSPOT_FRAME_NONE;
-}
-
 /* Bytes of code that set up the frame in the last blob read. */
 HOTSPOT_INLINE wire_u64 hotspot_get_frame_complete(const struct hotspot_walk *hotspot)
 {
@@ -497,16 +378,16 @@ HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk 
 	*ret = HOTSPOT_FRAME_COMPLETE;
 	if (hotspot_is_removed(code, before))
 		*ret = HOTSPOT_FRAME_NONE;
-	else if ((code & 0xff) == 0x5d)
+	else if (HOTSPOT_POPS_FP(code))
 		*ret = HOTSPOT_FRAME_PUSHED;
-	else if ((code & 0xffffff) == 0x978b4d && (code >> 56) == 0x41) /* the old poll */
+	else if (hotspot_is_old_return_poll(code))
 		*ret = HOTSPOT_FRAME_NONE;
 	else if (pc - hotspot->blob_code < hotspot_get_frame_complete(hotspot))
 		*ret = hotspot_get_prologue_state(code, before);
 	return 0;
 }
 
-/* Note the address where the caller's rbp is saved. */
+/* Note the address where the caller's fp is saved. */
 HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
 {
 	walk->fp_address = address;
@@ -530,9 +411,9 @@ HOTSPOT_INLINE wire_u64 hotspot_get_call_target(struct walk *walk, wire_u64 pc)
 {
 	wire_u64 code = 0;
 
-	if (walk_read(walk, pc - 8, &code) || (code >> 24 & 0xff) != 0xe8)
+	if (walk_read(walk, pc - 8, &code) || !hotspot_ends_in_direct_call(code))
 		return 0;
-	return pc + (wire_u64)(long long)(int)(code >> 32);
+	return pc + hotspot_get_call_distance(code);
 }
 
 /*
@@ -650,31 +531,8 @@ HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, str
 #define HOTSPOT_ADAPTER_NAME 0x204932432f433249ull /* its first eight bytes */
 
 /*
- * Whether an adapter is moving its return address, which is only in a register then. To compiled
- * code, and from it:
- *
- *	48 8b 04 24       mov (%rsp),%rax
- *	48 83 ec …        sub $…,%rsp               with arguments on the stack
- *	48 83 e4 f0       and $-16,%rsp
- *	50                push %rax
- *
- *	4c 8d 6c 24 08    lea 8(%rsp),%r13          from JDK 21 on
- *	58                pop %rax
- *	4c 8b ec          mov %rsp,%r13             before JDK 21
- *	48 83 ec …        sub $…,%rsp               with arguments
- *	48 89 04 24       mov %rax,(%rsp)
- */
-HOTSPOT_INLINE int hotspot_moves_return_address(wire_u64 code)
-{
-	wire_u32 three = code & 0xffffff;
-
-	return (code & 0xff) == 0x50 || three == 0xe48348 || three == 0xec8b4c ||
-	       hotspot_is_subtract(code) || (code & 0xffffffff) == 0x24048948;
-}
-
-/*
  * An adapter has no frame. After the adapter has made room for arguments, the frame of a compiled
- * caller ends at r13; before that, r13 is unknown.
+ * caller ends at the bytecode register; before that, it is unknown.
  */
 HOTSPOT_INLINE int hotspot_step_adapter(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -716,9 +574,9 @@ HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *
 	if (hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
 	    hotspot_read(hotspot, &before, sizeof(before), walk->registers.pc - 8))
 		return walk_stop(walk, WALK_READ_FAILED);
-	if (hotspot_is_removed(code, before) || (code & 0xff) == 0x55)
+	if (hotspot_is_removed(code, before) || HOTSPOT_PUSHES_FP(code))
 		state = HOTSPOT_FRAME_NONE;
-	else if ((code & 0xff) == 0x5d || before >> 56 == 0x55)
+	else if (HOTSPOT_POPS_FP(code) || HOTSPOT_HAS_PUSHED_FP(before))
 		state = HOTSPOT_FRAME_PUSHED;
 	if (state == HOTSPOT_FRAME_COMPLETE && !hotspot_read_frame(hotspot, walk) &&
 	    hotspot_is_return_address(hotspot, walk, hotspot->caller_pc) &&
@@ -755,26 +613,8 @@ HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struc
 }
 
 /*
- * Whether the interpreter is about to jump to its return address, or will be after setting the
- * stack pointer from another register:
- *
- *	48 8b e3          mov %rbx,%rsp             (or 49 8b e3, e5: from r11, r13)
- *	ff e7             jmp *%rdi                 (or another one)
- */
-HOTSPOT_INLINE int hotspot_is_jump_to_register(wire_u64 code)
-{
-	return (code & 0xf8ff) == 0xe0ff || (code & 0xf8ffff) == 0xe0ff41;
-}
-
-HOTSPOT_INLINE int hotspot_jumps_back(wire_u64 code)
-{
-	return hotspot_is_jump_to_register(code) ||
-	       ((code & 0xf8fffe) == 0xe08b48 && hotspot_is_jump_to_register(code >> 24));
-}
-
-/*
- * A method has ended, and r13 is its return address. Its caller's frame ends at rbx, until the
- * stack pointer gets there.
+ * A method has ended, and the bytecode register is its return address. Its caller's frame ends at
+ * bx, until the stack pointer gets there.
  */
 HOTSPOT_INLINE int hotspot_step_return(struct hotspot_walk *hotspot, struct walk *walk,
 				       struct wire_runtime_frame *frames)
@@ -801,7 +641,7 @@ HOTSPOT_INLINE int hotspot_has_pushed(const struct walk *walk, int word)
 
 /*
  * Whether the innermost frame, which was read, has a frame pointer already, but not its method yet.
- * Its caller's frame ends at r13 until that is pushed.
+ * Its caller's frame ends at the bytecode register until that is pushed.
  */
 HOTSPOT_INLINE int hotspot_is_being_set_up(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -830,9 +670,10 @@ HOTSPOT_INLINE int hotspot_is_native(struct hotspot_walk *hotspot, wire_u64 cons
 }
 
 /*
- * The interpreter frame at the frame pointer. In the innermost one, r13 is the current bytecode.
- * Otherwise it may not be its own frame. It is, unless it is calling something (then r13 is the
- * caller's stack pointer) or something has returned (then the return address is on top).
+ * The interpreter frame at the frame pointer. In the innermost one, the bytecode register is the
+ * current bytecode. Otherwise it may not be its own frame. It is, unless it is calling something
+ * (then the register is the caller's stack pointer) or something has returned (then the return
+ * address is on top).
  *
  * A stub it has called may be the one that replaces a compiled frame by interpreted ones,
  * which may not be filled in yet.
