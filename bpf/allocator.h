@@ -49,9 +49,9 @@ struct {
 
 static __always_inline bool get_return_address(const struct user_registers *ctx, __u64 *ret)
 {
-	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)ctx->sp);
+	return !READ_RETURN_ADDRESS(ret, ctx);
 }
-#define PROBED_PC(ctx) ((ctx)->ip)
+#define PROBED_PC(ctx) ((ctx)->PC_REGISTER)
 
 /* Whether another point of the same instruction was hit right before, by the same call. */
 static __always_inline bool is_hit_again(struct wire_running *last,

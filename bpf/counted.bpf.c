@@ -101,7 +101,7 @@ static __always_inline __u64 read_weight(void *record)
 
 	if (!weight_bytes)
 		return hit_weight;
-	/* Numbers of x86 are little endian. */
+	/* Numbers are little endian. */
 	if (bpf_probe_read_kernel(&weight, weight_bytes & 15, record + weight_offset))
 		return 0;
 	if (is_weight_signed && weight >> (weight_bytes * 8 - 1) & 1)

@@ -36,7 +36,7 @@ static __always_inline int filter_read(const struct filter_hit *hit, wire_u64 ad
 				       wire_u32 num_bytes, wire_u64 *ret)
 {
 	*ret = 0;
-	/* Numbers of x86 and arm64 are little endian. */
+	/* Numbers are little endian. */
 	return bpf_probe_read_kernel(ret, num_bytes > 8 ? 8 : num_bytes, (void *)address) ? -1 : 0;
 }
 

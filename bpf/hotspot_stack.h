@@ -67,14 +67,14 @@ __attribute__((noinline)) int start_hotspot_walk(void)
 	if (code && code->generation == scratch->sample.generation &&
 	    code->bias == scratch->hotspot_bias) {
 		hotspot->walk.code = *code;
-		return hotspot_start(&hotspot->walk, scratch->registers.r13);
+		return hotspot_start(&hotspot->walk, scratch->registers.HOTSPOT_BYTECODE_REGISTER);
 	}
 	if (hotspot_find_code(&hotspot->walk, scratch->hotspot_bias))
 		return -1;
 	hotspot->walk.code.generation = scratch->sample.generation;
 	hotspot->walk.code.bias = scratch->hotspot_bias;
 	bpf_map_update_elem(&hotspot_codes, &pid, &hotspot->walk.code, BPF_ANY);
-	return hotspot_start(&hotspot->walk, scratch->registers.r13);
+	return hotspot_start(&hotspot->walk, scratch->registers.HOTSPOT_BYTECODE_REGISTER);
 }
 
 /*

@@ -5,8 +5,10 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
-#if !defined(__TARGET_ARCH_x86)
-#error "stackwide knows x86-64 (wire/arch_x86_64.h)"
+#if defined(__TARGET_ARCH_x86)
+#include "arch_x86_64.h"
+#else
+#error "unknown architecture; see objfile/architecture.h"
 #endif
 
 typedef unsigned char __u8;
@@ -76,7 +78,7 @@ struct mm_struct {
 /* A function whose return is probed; the list of a thread has the innermost one first. */
 struct return_instance {
 	unsigned long orig_ret_vaddr;
-	unsigned long stack; /* x86: address of the return address */
+	unsigned long stack; /* where the return address is, if calls push it */
 	struct return_instance *next;
 } __attribute__((preserve_access_index));
 
@@ -89,12 +91,6 @@ struct uprobe_task {
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 } __attribute__((preserve_access_index));
-
-/* User space's register for the address of thread-local variables. */
-struct thread_struct {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-#define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
 
 struct thread_info {
 	__u32 cpu;
@@ -200,19 +196,7 @@ struct task_struct___with_state {
 	volatile long state;
 } __attribute__((preserve_access_index));
 
-/*
- * The saved user registers, and the context of a perf_event program. Both are fixed user-space
- * interfaces (asm/ptrace.h, linux/bpf_perf_event.h), so they are not relocated.
- */
-struct user_registers {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
-/* With FRED event delivery, the bits above the selector have other contents. */
-#define USER_CODE                         0x33
-#define USER_CODE_OF_32_BITS              0x23
-#define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)
-#define REGISTERS_ARE_32_BIT(registers)   (((registers)->cs & 0xffff) == USER_CODE_OF_32_BITS)
+#define REGISTERS_IN_USER_MODE(registers) IS_USER_MODE((registers).MODE_REGISTER)
 
 /* The context of a program that is run for every task, and in the end for none: fixed, too. */
 struct bpf_iter_meta {
@@ -223,6 +207,7 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+/* The context of a perf_event program: likewise (linux/bpf_perf_event.h). */
 struct bpf_perf_event_data {
 	struct user_registers regs;
 	__u64 sample_period;

@@ -42,15 +42,6 @@ struct {
 	__type(value, struct wire_block);
 } blocks SEC(".maps");
 
-#if defined(__TARGET_ARCH_x86)
-#define RETURN_VALUE(registers) ((registers)->ax)
-/* Bytes that returning pops from the stack. */
-#define RETURN_ADDRESS_BYTES 8
-#else
-#define RETURN_VALUE(registers) ((registers)->regs[0])
-#define RETURN_ADDRESS_BYTES    0
-#endif
-
 static __always_inline bool take_slot(__u32 *ret)
 {
 	return !bpf_map_pop_elem(&free_slots, ret);
@@ -103,7 +94,7 @@ static __always_inline void handle_return(struct user_registers *ctx)
 	block = call->block;
 	pointer = call->pointer;
 	bpf_map_delete_elem(&returning, &tid);
-	address = RETURN_VALUE(ctx);
+	address = ctx->RETURN_VALUE;
 	/* posix_memalign() returns an error's number. */
 	if (pointer &&
 	    ((__u32)address || bpf_probe_read_user(&address, sizeof(address), (void *)pointer)))

@@ -44,9 +44,7 @@ static __always_inline __u64 read_word(void *ctx, __u8 number)
 }
 
 /* The first arguments of functions, by their word: a direct load costs a tenth of read_word(). */
-#define FIRST_ARGUMENT  di
-#define SECOND_ARGUMENT si
-#define WORD_OF(name)   (__builtin_offsetof(struct user_registers, name) / sizeof(__u64))
+#define WORD_OF(name) (__builtin_offsetof(struct user_registers, name) / sizeof(__u64))
 
 /* A register saved by the kernel. */
 static __always_inline __u64 read_register(struct user_registers *registers, __u8 number)

@@ -61,14 +61,13 @@ __attribute__((noinline)) __u64 find_probed_return(__u64 address)
  * Slots of the page, each with one instruction; the first one has the trampoline
  * (UPROBE_XOL_SLOT_BYTES).
  */
-#define XOL_SLOT_BYTES  128
-#define XOL_AREA_BYTES  4096
-#define MAX_INSTRUCTION 15
+#define XOL_SLOT_BYTES 128
+#define XOL_AREA_BYTES 4096
 
 /* Move the running thread's registers from that page to its original position. */
 static __always_inline void leave_probe(struct user_registers *registers, __u64 trampoline)
 {
-	__u64 offset = registers->ip - trampoline;
+	__u64 offset = registers->PC_REGISTER - trampoline;
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *instance;
 	__u64 distance;
@@ -76,17 +75,17 @@ static __always_inline void leave_probe(struct user_registers *registers, __u64 
 	if (offset >= XOL_AREA_BYTES || !bpf_core_field_exists(task->utask))
 		return;
 	if (offset >= XOL_SLOT_BYTES) {
-		distance = registers->ip - BPF_CORE_READ(task, utask, xol_vaddr);
+		distance = registers->PC_REGISTER - BPF_CORE_READ(task, utask, xol_vaddr);
 		if (distance <= MAX_INSTRUCTION)
-			registers->ip = BPF_CORE_READ(task, utask, vaddr) + distance;
+			registers->PC_REGISTER = BPF_CORE_READ(task, utask, vaddr) + distance;
 		return;
 	}
 	instance = BPF_CORE_READ(task, utask, return_instances);
 	if (!instance)
 		return;
 	/* The trampoline may have pushed something. */
-	registers->sp = BPF_CORE_READ(instance, stack) + sizeof(__u64);
-	registers->ip = BPF_CORE_READ(instance, orig_ret_vaddr);
+	registers->sp = BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES;
+	registers->PC_REGISTER = BPF_CORE_READ(instance, orig_ret_vaddr);
 }
 
 #endif

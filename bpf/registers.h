@@ -14,10 +14,10 @@
 static __always_inline const void *find_saved_registers(struct task_struct *task)
 {
 	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;
-	unsigned long code = 0;
+	unsigned long mode = 0;
 
-	(void)bpf_probe_read_kernel(&code, sizeof(code), &end[-1].cs);
-	if ((code & 3) != 3)
+	(void)bpf_probe_read_kernel(&mode, sizeof(mode), &end[-1].MODE_REGISTER);
+	if (!IS_USER_MODE(mode))
 		end = (const void *)end + KERNEL_STACK_BYTES_KASAN - KERNEL_STACK_BYTES;
 	return end - 1;
 }
@@ -34,7 +34,6 @@ static __always_inline void read_registers(struct user_registers *ret, struct ta
 	(void)bpf_probe_read_kernel(ret, sizeof(*ret), saved);
 }
 
-#define SYSCALL_FUTEX 202
 /* Linux include/uapi/linux/futex.h: bits of the operations that wait; above them are flags. */
 #define FUTEX_COMMAND_MASK 0x1f
 #define FUTEX_WAITS        (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13)
@@ -42,15 +41,17 @@ static __always_inline void read_registers(struct user_registers *ret, struct ta
 /* The address that a thread waits for in futex(2); 0: it does not. */
 static __always_inline __u64 get_futex(const struct user_registers *registers)
 {
-	if (registers->orig_ax != SYSCALL_FUTEX || REGISTERS_ARE_32_BIT(registers))
+	if (registers->CALL_REGISTER != SYSCALL_FUTEX || REGISTERS_ARE_32_BIT(registers))
 		return 0;
-	return FUTEX_WAITS >> (registers->si & FUTEX_COMMAND_MASK) & 1 ? registers->di : 0;
+	return FUTEX_WAITS >> (registers->CALL_ARGUMENT_2 & FUTEX_COMMAND_MASK) & 1
+		       ? registers->CALL_ARGUMENT_1
+		       : 0;
 }
 
 /* The system call that a thread is in, as wire_sample has it. */
 static __always_inline __u64 get_call(const struct user_registers *registers)
 {
-	__u64 number = (__u32)registers->orig_ax + 1ull;
+	__u64 number = (__u32)registers->CALL_REGISTER + 1ull;
 
 	/* -1: in none, as a signal handler that returns. */
 	if (number == WIRE_CALL_32_BIT)

@@ -424,7 +424,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 }
 
 /*
- * For kernels that hide the preemption count (x86-64 without CONFIG_KALLSYMS_ALL). A wakeup by the
+ * For kernels that hide the preemption count (in a variable, without CONFIG_KALLSYMS_ALL). A wakeup by the
  * idle thread is by an interrupt.
  */
 SEC("tp_btf/sched_waking")

@@ -73,14 +73,16 @@ __attribute__((noinline)) int start_script_walk(void)
 	if (layout->runtime == WIRE_RUNTIME_RUBY)
 		return ruby_walk_start(&script->ruby, &layout->ruby, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
-				       scratch->registers.sp, scratch->registers.r15,
-				       scratch->registers.r14);
+				       scratch->registers.sp,
+				       scratch->registers.RUBY_FRAME_REGISTER,
+				       scratch->registers.RUBY_INSTRUCTION_REGISTER);
 	if (layout->runtime == WIRE_RUNTIME_PERL)
 		return perl_walk_start(&script->perl, &layout->perl, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, stack->frames);
 	return php_walk_start(&script->php, &layout->php, scratch->runtime.state,
-			      scratch->registers.r14, scratch->registers.r15);
+			      scratch->registers.PHP_FRAME_REGISTER,
+			      scratch->registers.PHP_INSTRUCTION_REGISTER);
 }
 
 __attribute__((noinline)) int step_script_walk(int number)

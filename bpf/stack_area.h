@@ -87,7 +87,7 @@ static __always_inline bool read_goroutine(__u64 address, __u64 user_sp, struct 
 }
 
 /*
- * The goroutine of the thread. Go's code has it in a register (since Go 1.17); for Go's assembly,
+ * The goroutine of the thread. Go's code has it in a register; for Go's assembly,
  * and code called by that, it is in the word below the thread pointer.
  */
 static __always_inline bool find_goroutine(struct task_struct *task,
@@ -96,7 +96,7 @@ static __always_inline bool find_goroutine(struct task_struct *task,
 {
 	__u64 address = 0;
 
-	if (read_goroutine(registers->r14, registers->sp, ret))
+	if (read_goroutine(registers->GOROUTINE_REGISTER, registers->sp, ret))
 		return true;
 	return !bpf_probe_read_user(&address, sizeof(address),
 				    (void *)(TASK_THREAD_POINTER(task) - sizeof(address))) &&

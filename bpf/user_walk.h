@@ -461,12 +461,6 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 	return num_read;
 }
 
-/*
- * The kernel puts a signal's ucontext at a multiple of this, below the registers' extended state.
- * This state takes less than 12 KiB on any CPU.
- */
-#define CONTEXT_ALIGNMENT 64
-#define MAX_CONTEXTS      192
 /* Offset of uc_stack: the address, the flags and the size of the thread's signal stack. */
 #define CONTEXT_STACK 16
 

@@ -100,8 +100,10 @@ __attribute__((noinline)) int find_v8_frame_in_setup(void)
 		return 0;
 	get_registers(&scratch->registers, &registers);
 	is_wasm = scratch->walk.frame_setup == WALK_FRAME_SETUP_WASM;
-	v8->walk.words[0] = is_wasm ? registers.si : registers.di;
-	v8->walk.words[1] = is_wasm ? v8->walk.layout.wasm_marker : registers.di;
+	v8->walk.words[0] =
+		is_wasm ? registers.V8_CODE_INSTANCE_REGISTER : registers.V8_CODE_CLOSURE_REGISTER;
+	v8->walk.words[1] =
+		is_wasm ? v8->walk.layout.wasm_marker : registers.V8_CODE_CLOSURE_REGISTER;
 	return 1;
 }
 

@@ -252,8 +252,8 @@ V8_INLINE int v8_walk_read_frame(struct v8_walk *walk, wire_u64 fp)
 
 /*
  * The same for the innermost level, whose frame may not be complete: unwind/v8_code.h. Popped words
- * are still below the stack pointer. At the start of a function its closure is in rdi; for
- * WebAssembly the instance is in rsi.
+ * are still below the stack pointer. At the start of a function its closure is in a register; for
+ * WebAssembly the instance is.
  *
  * registers  of the level
  * frame      state of its frame
@@ -271,7 +271,7 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 	if (!frame->is_own && !frame->prologue)
 		return !v8_read_word(walk, registers->sp - 8, &word) && word == registers->fp &&
 		       v8_walk_read_frame(walk, registers->sp - 8);
-	walk->words[0] = walk->words[1] = registers->di;
+	walk->words[0] = walk->words[1] = registers->V8_CODE_CLOSURE_REGISTER;
 	/* It calls the frame setup. */
 	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) &&
 	    v8_code_is_frame_call(word))
@@ -281,10 +281,10 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 	if (v8_read_word(walk, next, &word))
 		return 0;
 	if (frame->is_own && registers->fp == registers->sp + 8)
-		word = word << 8 | 0x56; /* the byte already executed */
+		word = v8_code_add_context_push(word);
 	if (v8_code_pushes_closure(word))
 		return 1;
-	walk->words[0] = registers->si;
+	walk->words[0] = registers->V8_CODE_INSTANCE_REGISTER;
 	walk->words[1] = walk->layout.wasm_marker;
 	return walk->layout.wasm_marker && v8_code_pushes_marker(word, walk->layout.wasm_marker);
 }

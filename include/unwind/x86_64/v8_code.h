@@ -43,6 +43,10 @@
 #define V8_CODE_WASM_MOV_BYTES 6 /* likewise */
 #define V8_CODE_WASM_XOR_BYTES 3
 
+/* Registers at the start of a function: its closure, or the instance of WebAssembly. */
+#define V8_CODE_CLOSURE_REGISTER  di
+#define V8_CODE_INSTANCE_REGISTER si
+
 /* Whether the code is `push %rbp` and then `mov %rsp,%rbp`, in one of its two encodings. */
 V8_CODE_INLINE int v8_code_pushes_fp(wire_u64 code)
 {
@@ -70,6 +74,12 @@ V8_CODE_INLINE wire_u32 v8_code_get_branch_bytes(wire_u64 code)
 	if ((code & 0xffff) == 0x850f)
 		return 6;
 	return (code & 0xff) == 0x74 ? 2 + (code >> 8 & 0x1f) : 0;
+}
+
+/* The code from the push of the context on, if that is executed already and `code` is next. */
+V8_CODE_INLINE wire_u64 v8_code_add_context_push(wire_u64 code)
+{
+	return code << 8 | 0x56;
 }
 
 /* Whether the context and the closure are pushed. */

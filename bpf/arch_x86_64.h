@@ -1,0 +1,68 @@
+/*
+ * x86-64 in programs of the kernel: its user registers and their roles. kernel.h chooses it.
+ */
+#ifndef BPF_ARCH_X86_64_H
+#define BPF_ARCH_X86_64_H
+
+/*
+ * The saved user registers: a fixed user-space interface (asm/ptrace.h), so they are not relocated.
+ */
+struct user_registers {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+/* Selectors of code: with FRED event delivery, the bits above them have other contents. */
+#define USER_CODE                       0x33
+#define USER_CODE_OF_32_BITS            0x23
+#define REGISTERS_ARE_32_BIT(registers) (((registers)->cs & 0xffff) == USER_CODE_OF_32_BITS)
+/* The register that holds the mode of the processor. */
+#define MODE_REGISTER      cs
+#define IS_USER_MODE(mode) (((mode)&3) == 3)
+
+/* User space's register for the address of thread-local variables. */
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+#define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
+
+/* ---- code and its calls ---- */
+
+#define PC_REGISTER     ip
+#define FIRST_ARGUMENT  di
+#define SECOND_ARGUMENT si
+#define RETURN_VALUE    ax
+/* Bytes on the stack for the return address of a call: returning pops them. */
+#define RETURN_ADDRESS_BYTES 8
+/* Read the return address at a function's first instruction. Returns 0, or another number. */
+#define READ_RETURN_ADDRESS(ret, registers) \
+	bpf_probe_read_user(ret, sizeof(*(ret)), (void *)(registers)->sp)
+/* Size of the longest instruction, in bytes. */
+#define MAX_INSTRUCTION 15
+
+/* ---- signals ---- */
+
+/*
+ * The kernel puts a signal's ucontext at a multiple of this, below the registers' extended state.
+ * This state takes less than 12 KiB on any CPU.
+ */
+#define CONTEXT_ALIGNMENT 64
+#define MAX_CONTEXTS      192
+
+/* ---- system calls ---- */
+
+#define CALL_REGISTER   orig_ax
+#define CALL_ARGUMENT_1 di
+#define CALL_ARGUMENT_2 si
+#define SYSCALL_FUTEX   202
+
+/* ---- registers that hold the state of runtimes ---- */
+
+#define GOROUTINE_REGISTER        r14 /* since Go 1.17 */
+#define HOTSPOT_BYTECODE_REGISTER r13
+#define PHP_FRAME_REGISTER        r14
+#define PHP_INSTRUCTION_REGISTER  r15
+#define RUBY_FRAME_REGISTER       r15
+#define RUBY_INSTRUCTION_REGISTER r14
+
+#endif
