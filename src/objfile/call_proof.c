@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 #define CALL_BYTES         5 /* E8 and a distance */
 #define LONGEST_CALL       9

@@ -12,7 +12,7 @@
 #include "objfile/architecture.h"
 #include "objfile/demangle.h"
 #include "objfile/elf_symbols.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 /* A larger offset into a function is a mistake. */
 #define MAX_OFFSET (16u << 20)

@@ -25,7 +25,7 @@
 
 #include "base/clock.h"
 #include "objfile/architecture.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 #include "unwind/code_ranges.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"

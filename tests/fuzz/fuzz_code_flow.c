@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "objfile/instruction.h"
 #include "objfile/x86_64/code_flow.h"
+#include "objfile/x86_64/instruction.h"
 #include "require.h"
 
 #define ADDRESS 0x1008

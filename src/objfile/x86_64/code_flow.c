@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 #define ALIGNMENT 16
 

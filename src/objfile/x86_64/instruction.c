@@ -4,7 +4,7 @@
  * field of a VEX, EVEX or XOP prefix. Whether there is a ModRM byte, and how long the immediate is,
  * depends on the opcode alone, except in the two groups F6 and F7.
  */
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 #include "base/bytes.h"
 

@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 /*
  * Maximum number of instructions decoded for one path. Places are a few dozen instructions apart,

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "objfile/elf_symbols.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 #include "runtime/file_data.h"
 #include "runtime/finder.h"
 #include "runtime/python/layouts.h"

@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 #include "runtime/file_data.h"
 #include "runtime/finder.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 /* Limit of operations of one translation. */
 #define MAX_OPERATIONS (1u << 16)

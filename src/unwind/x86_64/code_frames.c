@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "objfile/instruction.h"
 #include "objfile/range_map.h"
+#include "objfile/x86_64/instruction.h"
 #include "unwind/x86_64/context_start.h"
 
 /* Maximum number of symbols and relocations of a file that are examined. */

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 
 #define ALIGNMENT 16
 /* Between a copy of rsp and its alignment: bytes of pushes and the like. */

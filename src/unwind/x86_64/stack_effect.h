@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 #include "wire/unwind.h"
 
 /* Bytes of a unit. Compilers move rsp by multiples of 8, people by others, too (x265: 82). */

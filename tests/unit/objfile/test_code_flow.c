@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "objfile/instruction.h"
 #include "objfile/x86_64/code_flow.h"
+#include "objfile/x86_64/instruction.h"
 
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((const uint8_t[]){__VA_ARGS__})
 

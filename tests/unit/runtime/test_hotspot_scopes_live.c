@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "java_runtimes.h"
 #include "live_java.h"
-#include "objfile/instruction.h"
+#include "objfile/x86_64/instruction.h"
 #include "runtime/hotspot_method.h"
 #include "unit.h"
 

@@ -5,8 +5,8 @@
  *
  * Thread-safe: there is no state.
  */
-#ifndef OBJFILE_INSTRUCTION_H
-#define OBJFILE_INSTRUCTION_H
+#ifndef OBJFILE_X86_64_INSTRUCTION_H
+#define OBJFILE_X86_64_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
