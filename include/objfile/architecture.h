@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 struct bytes;
+struct instruction_flow;
 struct plt;
 struct plt_slots;
 struct probe_argument;
@@ -31,9 +32,13 @@ struct range_map;
 
 /* Bytes of code that find_start() searches before and after an address. */
 #define FUNCTION_START_REACH (32u << 10)
+/* Size of the longest call of any architecture, in bytes. */
+#define CALL_MAX_BYTES 9
 
 struct architecture {
 	uint16_t machine; /* e_machine of the ELF header */
+	/* The same of 32-bit code whose direct calls are encoded alike; 0: none. */
+	uint16_t machine_of_32_bits;
 	const char *name; /* for messages: "x86-64" */
 
 	/* ---- probes: registers by their position, in words, in struct pt_regs ---- */
@@ -67,7 +72,16 @@ struct architecture {
 	 */
 	size_t (*skip_slow_start)(const uint8_t *code, size_t size);
 	bool has_unwind_tables; /* unwind_table_new() knows its rules */
-	bool proves_calls;      /* objfile_prove_call() decodes its calls */
+
+	/* ---- instructions; the code below ends or starts with one ---- */
+	/* See architecture_decode(). */
+	bool (*decode)(const uint8_t *code, size_t size, struct instruction_flow *ret);
+	bool (*is_comparison)(const uint8_t *code, size_t size); /* it changes flags only */
+	bool (*ends_in_call)(const uint8_t *code, size_t size);
+	/* Returns false if the code, CALL_MAX_BYTES of it, does not certainly end in a direct call. */
+	bool (*read_direct_call)(const uint8_t *code, int32_t *ret_distance);
+	/* Whether the instruction before a return puts the address there that it returns to. */
+	bool (*replaces_return_address)(const uint8_t *code, size_t size);
 
 	/* ---- the system ---- */
 	uint32_t ld_cache_flags; /* of /etc/ld.so.cache, for its 64-bit libraries */
@@ -75,6 +89,16 @@ struct architecture {
 
 /* The architecture of an e_machine; NULL: unknown. Valid always. */
 const struct architecture *architecture_find(uint16_t machine);
+
+/* The same, for an e_machine of 64 or 32 bits. */
+const struct architecture *architecture_find_of_any_size(uint16_t machine);
+
+/*
+ * Decode an instruction. Returns false if it is truncated or unknown, or if the architecture is
+ * NULL, or its code unknown.
+ */
+bool architecture_decode(const struct architecture *architecture, const uint8_t *code, size_t size,
+			 struct instruction_flow *ret);
 
 /* The architecture of the machine that this program runs on. Valid always. */
 const struct architecture *architecture_here(void);

@@ -58,6 +58,7 @@ _must_check_ int build_id_read_elf(Elf *elf, uint8_t *ret, uint8_t *ret_size);
  * Not thread-safe.
  */
 
+struct architecture;
 struct frame_info;
 
 /*
@@ -136,6 +137,9 @@ void objfile_set_opener(struct objfile *objfile, const struct debug_opener *open
 const char *objfile_get_path(const struct objfile *objfile);
 const uint8_t *objfile_get_build_id(const struct objfile *objfile, uint8_t *ret_size);
 Elf *objfile_get_elf(const struct objfile *objfile);
+
+/* NULL: unknown. */
+const struct architecture *objfile_get_architecture(const struct objfile *objfile);
 uint64_t objfile_get_entry(const struct objfile *objfile); /* ELF address; 0: none */
 
 /* ELF address of the file's first byte; 0: unknown, or there. */
@@ -244,7 +248,7 @@ enum call_proof {
  * Whether the call that ends at return_address has led to the frame at `callee`, directly or by
  * tail calls. Both are ELF addresses; callee is OBJFILE_ELSEWHERE for code outside of the file.
  *
- * Results are cached. Returns 0 or -ENOMEM. Only x86-64 code is ever proven.
+ * Results are cached. Returns 0 or -ENOMEM. Nothing is proven for architectures without read_direct_call.
  */
 _must_check_ int objfile_prove_call(struct objfile *objfile, uint64_t return_address,
 				    uint64_t callee, enum call_proof *ret);

@@ -1,5 +1,5 @@
 /*
- * The target of a direct call (E8) is known. The frame below the one that it returns to belongs to
+ * The target of a direct call is known. The frame below the one that it returns to belongs to
  * that function, or to one that it has jumped to (a tail call). The possible functions are found by
  * following the jumps that leave it:
  *
@@ -20,47 +20,31 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "objfile/x86_64/instruction.h"
+#include "objfile/architecture.h"
+#include "objfile/instruction_flow.h"
 
-#define CALL_BYTES         5 /* E8 and a distance */
-#define LONGEST_CALL       9
 #define MAX_TAIL_CALLEES   16
 #define MAX_FOLLOWED_BYTES (64u << 10) /* of one function */
-#define MODRM_SIB          4           /* in the lower bits of ModRM: a SIB byte follows */
-#define SIB_SP             0x24
 
 /* The functions that a call may have led to. */
 struct callees {
+	const struct architecture *architecture;
 	struct code_bounds functions[MAX_TAIL_CALLEES];
 	size_t count;
 	uint64_t start_of_callee; /* of the wanted function; UINT64_MAX: elsewhere */
 };
 
-/* Whether FF /2 ends there, too: E8 may be its SIB byte or a part of its displacement. */
-static bool ends_in_indirect_call(const uint8_t *code)
-{
-	struct instruction instruction;
-
-	for (size_t length = 2; length <= LONGEST_CALL; length++)
-		if (instruction_decode(code + LONGEST_CALL - length, length, &instruction) &&
-		    instruction.length == length && instruction.kind == INSTRUCTION_CALL &&
-		    !instruction.is_direct)
-			return true;
-	return false;
-}
-
 /* The target of the direct call that ends at the address. */
-static bool find_target(const struct objfile *objfile, uint64_t return_address, uint64_t *ret)
+static bool find_target(const struct objfile *objfile, const struct architecture *architecture,
+			uint64_t return_address, uint64_t *ret)
 {
-	uint8_t code[LONGEST_CALL];
-	struct instruction instruction;
+	uint8_t code[CALL_MAX_BYTES];
+	int32_t distance;
 
 	if (objfile_read_code(objfile, return_address - sizeof(code), code, sizeof(code)) ||
-	    !instruction_decode(code + sizeof(code) - CALL_BYTES, CALL_BYTES, &instruction) ||
-	    instruction.kind != INSTRUCTION_CALL || !instruction.is_direct ||
-	    ends_in_indirect_call(code))
+	    !architecture->read_direct_call(code, &distance))
 		return false;
-	*ret = return_address + (uint64_t)(int64_t)instruction.distance;
+	*ret = return_address + (uint64_t)(int64_t)distance;
 	return true;
 }
 
@@ -124,30 +108,12 @@ static int add_callee(struct objfile *objfile, struct callees *callees, uint64_t
 	return 0;
 }
 
-/* Whether the instruction before a return puts the address there that it returns to. */
-static bool replaces_return_address(const uint8_t *code, size_t size)
-{
-	if (size > 1 && (code[0] & 0xf0) == 0x40) { /* REX */
-		code++;
-		size--;
-	}
-	if ((code[0] & 0xf8) == 0x50 || code[0] == 0x68) /* push */
-		return true;
-	if (size < 2)
-		return false;
-	if (code[0] == 0xff)
-		return (code[1] >> 3 & 7) == 6; /* push from memory */
-	/* mov or xchg with the top of the stack */
-	return (code[0] == 0x89 || code[0] == 0x87 || code[0] == 0xc7) &&
-	       (code[1] & 0xc7) == MODRM_SIB && size > 2 && code[2] == SIB_SP;
-}
-
 /* Add the functions that this one may jump to. Returns as add_callee(). */
 static int follow_jumps(struct objfile *objfile, struct callees *callees,
 			const struct code_bounds *function)
 {
 	size_t size = function->end - function->start;
-	struct instruction instruction;
+	struct instruction_flow instruction;
 	_cleanup_free_ uint8_t *code = NULL;
 	bool goes_on = true; /* after the last instruction */
 	size_t last = 0;
@@ -164,10 +130,11 @@ static int follow_jumps(struct objfile *objfile, struct callees *callees,
 		bool is_inside;
 		int err;
 
-		if (!instruction_decode(code + offset, size - offset, &instruction))
+		if (!architecture_decode(callees->architecture, code + offset, size - offset,
+					 &instruction))
 			return -ENOENT;
 		if (instruction.kind == INSTRUCTION_RETURN &&
-		    replaces_return_address(code + last, offset - last))
+		    callees->architecture->replaces_return_address(code + last, offset - last))
 			return -ENOENT;
 		goes_on = instruction.kind == INSTRUCTION_PADDING
 				  ? goes_on
@@ -214,16 +181,16 @@ static int find_callees(struct objfile *objfile, uint64_t target, uint64_t calle
 }
 
 /* objfile_prove_call(), worked out anew. */
-static int prove(struct objfile *objfile, uint64_t return_address, uint64_t callee,
-		 enum call_proof *ret)
+static int prove(struct objfile *objfile, const struct architecture *architecture,
+		 uint64_t return_address, uint64_t callee, enum call_proof *ret)
 {
-	struct callees callees = {.start_of_callee = UINT64_MAX};
+	struct callees callees = {.architecture = architecture, .start_of_callee = UINT64_MAX};
 	uint64_t target;
 	bool is_callee;
 	int err = 0;
 
 	*ret = CALL_UNPROVEN;
-	if (!find_target(objfile, return_address, &target))
+	if (!find_target(objfile, architecture, return_address, &target))
 		return 0;
 	if (callee != OBJFILE_ELSEWHERE)
 		err = find_start(objfile, callee, &callees.start_of_callee);
@@ -246,19 +213,20 @@ int objfile_prove_call(struct objfile *objfile, uint64_t return_address, uint64_
 		       enum call_proof *ret)
 {
 	struct proven_call call = {.return_address = return_address, .callee = callee};
+	const struct architecture *architecture = objfile_get_call_architecture(objfile);
 	struct proven_calls *calls = objfile_get_proven_calls(objfile);
 	uint32_t number;
 	int err;
 
 	*ret = CALL_UNPROVEN;
-	if (!calls)
+	if (!architecture)
 		return 0;
 	number = proven_calls_find(calls, &call);
 	if (number != HASH_INDEX_NONE) {
 		*ret = calls->items[number].proof;
 		return 0;
 	}
-	err = prove(objfile, return_address, callee, &call.proof);
+	err = prove(objfile, architecture, return_address, callee, &call.proof);
 	if (err)
 		return err;
 	*ret = call.proof;

@@ -16,7 +16,10 @@ struct proven_call {
 };
 INTERN_TABLE(proven_calls, struct proven_call, return_address, callee);
 
-/* Borrowed; NULL if the architecture's code is not decoded. */
+/* The architecture that decodes the file's calls; NULL: none. 32-bit code has that of 64 bits. */
+const struct architecture *objfile_get_call_architecture(const struct objfile *objfile);
+
+/* Borrowed. */
 struct proven_calls *objfile_get_proven_calls(struct objfile *objfile);
 
 /* Whether it is 32-bit code, which is decoded as 64-bit code, see call_proof.c. */

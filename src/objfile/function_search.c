@@ -12,7 +12,7 @@
 #include "objfile/architecture.h"
 #include "objfile/demangle.h"
 #include "objfile/elf_symbols.h"
-#include "objfile/x86_64/instruction.h"
+#include "objfile/instruction_flow.h"
 
 /* A larger offset into a function is a mistake. */
 #define MAX_OFFSET (16u << 20)
@@ -322,8 +322,10 @@ static uint64_t get_size(struct objfile *objfile, const struct named_function *f
 	return symbol.end - function->start;
 }
 
-static int check_instructions(struct function_search *search, const struct named_function *function,
-			      uint64_t size, struct error *error)
+static int check_instructions(struct function_search *search,
+			      const struct architecture *architecture,
+			      const struct named_function *function, uint64_t size,
+			      struct error *error)
 {
 	uint64_t offset = search->query->offset;
 	size_t num_bytes =
@@ -338,10 +340,11 @@ static int check_instructions(struct function_search *search, const struct named
 		return error_set(error, -EILSEQ, "%s: the code of '%s' is not in the file",
 				 objfile_get_path(search->objfile), name);
 	for (;;) {
-		struct instruction instruction;
+		struct instruction_flow instruction;
 
 		/* A breakpoint inside of an instruction changes it into another one. */
-		if (!instruction_decode(code + position, num_bytes - position, &instruction))
+		if (!architecture_decode(architecture, code + position, num_bytes - position,
+					 &instruction))
 			return error_set(error, -EILSEQ,
 					 "%s+0x%" PRIx64
 					 ": unknown whether an instruction starts there: "
@@ -364,8 +367,7 @@ static int check_offset(struct function_search *search, const struct named_funct
 {
 	uint64_t size = get_size(search->objfile, function);
 	uint64_t offset = search->query->offset;
-	const struct architecture *architecture = NULL;
-	GElf_Ehdr header;
+	const struct architecture *architecture = objfile_get_architecture(search->objfile);
 
 	if (!offset)
 		return 0;
@@ -374,10 +376,8 @@ static int check_offset(struct function_search *search, const struct named_funct
 				 "%s+0x%" PRIx64 " is beyond the function, which has 0x%" PRIx64
 				 " bytes",
 				 search->query->name, offset, size);
-	if (gelf_getehdr(objfile_get_elf(search->objfile), &header))
-		architecture = architecture_find(header.e_machine);
 	if (architecture && !architecture->instruction_bytes)
-		return check_instructions(search, function, size, error);
+		return check_instructions(search, architecture, function, size, error);
 	if (offset % sizeof(uint32_t))
 		return error_set(error, -EILSEQ,
 				 "%s+0x%" PRIx64 " is in the middle of an instruction: these start "

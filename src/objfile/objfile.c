@@ -371,7 +371,7 @@ static int read_symbols(struct objfile *objfile)
 /* Find the functions of a stretch of code that nothing describes. */
 static int follow_code(struct objfile *objfile, const struct code_bounds *stretch)
 {
-	const struct architecture *architecture = architecture_find(objfile->machine);
+	const struct architecture *architecture = objfile_get_architecture(objfile);
 	uint64_t size = stretch->end - stretch->start;
 	_cleanup_free_ uint8_t *code = NULL;
 	int err;
@@ -517,7 +517,7 @@ static struct code_bounds clip_to_code(const struct objfile *objfile, uint64_t e
 /* Find the start of a function without symbol or description, by the code before it. */
 static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *ret)
 {
-	const struct architecture *architecture = architecture_find(objfile->machine);
+	const struct architecture *architecture = objfile_get_architecture(objfile);
 	_cleanup_free_ uint8_t *code = NULL;
 	struct frame_info *frame_info;
 	struct code_bounds gap;
@@ -568,18 +568,26 @@ int objfile_find_function(struct objfile *objfile, uint64_t elf_address, uint64_
 	return 0;
 }
 
+const struct architecture *objfile_get_architecture(const struct objfile *objfile)
+{
+	return architecture_find(objfile->machine);
+}
+
 struct proven_calls *objfile_get_proven_calls(struct objfile *objfile)
 {
-	const struct architecture *architecture = architecture_find(objfile->machine);
+	return &objfile->calls;
+}
 
-	return (architecture && architecture->proves_calls) || objfile->machine == EM_386
-		       ? &objfile->calls
-		       : NULL;
+const struct architecture *objfile_get_call_architecture(const struct objfile *objfile)
+{
+	const struct architecture *architecture = architecture_find_of_any_size(objfile->machine);
+
+	return architecture && architecture->read_direct_call ? architecture : NULL;
 }
 
 bool objfile_is_32_bit(const struct objfile *objfile)
 {
-	return objfile->machine == EM_386;
+	return !objfile_get_architecture(objfile);
 }
 
 int objfile_get_frame_info(struct objfile *objfile, struct frame_info **ret)

@@ -63,14 +63,10 @@ bool file_is_64_bit_little_endian(const struct objfile *objfile)
 
 bool file_has_known_code(const struct objfile *objfile)
 {
-	const struct architecture *architecture;
-	GElf_Ehdr header;
+	const struct architecture *architecture = objfile_get_architecture(objfile);
 
-	if (!file_is_64_bit_little_endian(objfile) ||
-	    !gelf_getehdr(objfile_get_elf(objfile), &header))
-		return false;
-	architecture = architecture_find(header.e_machine);
-	return architecture && architecture->has_unwind_tables;
+	return file_is_64_bit_little_endian(objfile) && architecture &&
+	       architecture->has_unwind_tables;
 }
 
 struct symbol_search {

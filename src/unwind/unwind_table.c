@@ -25,7 +25,7 @@
 
 #include "base/clock.h"
 #include "objfile/architecture.h"
-#include "objfile/x86_64/instruction.h"
+#include "objfile/instruction_flow.h"
 #include "unwind/code_ranges.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
@@ -114,7 +114,8 @@ static int read_sections(struct unwind_table_builder *builder, Elf *elf)
 static uint32_t measure_entry(const struct unwind_table_builder *builder)
 {
 	uint8_t code[ENTRY_BYTES];
-	struct instruction instruction;
+	const struct architecture *architecture = objfile_get_architecture(builder->objfile);
+	struct instruction_flow instruction;
 	uint32_t size = ENTRY_BYTES;
 
 	if (objfile_read_code(builder->objfile, builder->code.entry, code, sizeof(code)))
@@ -122,7 +123,8 @@ static uint32_t measure_entry(const struct unwind_table_builder *builder)
 	for (uint32_t offset = 0; offset < size; offset += instruction.length) {
 		int64_t target;
 
-		if (!instruction_decode(code + offset, sizeof(code) - offset, &instruction))
+		if (!architecture_decode(architecture, code + offset, sizeof(code) - offset,
+					 &instruction))
 			break;
 		target = (int64_t)offset + instruction.length + instruction.distance;
 		if (instruction.kind == INSTRUCTION_CALL && instruction.distance &&

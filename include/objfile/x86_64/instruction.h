@@ -12,18 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSTRUCTION_MAX_BYTES 15
-
-enum instruction_kind {
-	INSTRUCTION_PLAIN,
-	INSTRUCTION_PADDING, /* nop of any length, int3 */
-	INSTRUCTION_CALL,
-	INSTRUCTION_BRANCH,     /* conditional */
-	INSTRUCTION_SHORT_JUMP, /* by a distance of 8 bits */
-	INSTRUCTION_JUMP,       /* any other jump, also indirect */
-	INSTRUCTION_RETURN,
-	INSTRUCTION_END, /* ud2, hlt, iret: execution does not continue after it */
-};
+#include "objfile/instruction_flow.h"
 
 /* The opcode table. */
 enum instruction_map {
@@ -39,9 +28,9 @@ enum instruction_map {
 };
 
 struct instruction {
-	enum instruction_kind kind;
-	uint8_t length;   /* in bytes */
-	bool is_direct;   /* a call or jump of any kind with its target encoded */
+	enum instruction_kind kind; /* padding: nop, int3; end: ud2, hlt, iret */
+	uint8_t length;             /* in bytes */
+	bool is_direct;             /* a call or jump of any kind with its target encoded */
 	int32_t distance; /* if is_direct: from the next instruction to the target, in bytes */
 	enum instruction_map map;
 	bool is_vex;             /* or EVEX, or XOP */

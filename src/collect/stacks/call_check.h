@@ -29,7 +29,4 @@ _must_check_ int call_check_add(struct call_check *check, uint32_t file, uint64_
 
 struct call_check_counts call_check_get_counts(const struct call_check *check);
 
-/* Whether the bytes end in a call instruction of x86-64. Exposed for tests. */
-bool call_check_ends_in_call(const uint8_t *bytes, size_t size);
-
 #endif

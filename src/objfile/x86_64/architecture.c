@@ -8,8 +8,10 @@
 #include "objfile/operand.h"
 #include "objfile/plt_stubs.h"
 #include "objfile/usdt.h"
+#include "objfile/x86_64/calls.h"
 #include "objfile/x86_64/code_flow.h"
 #include "objfile/x86_64/function_start.h"
+#include "objfile/x86_64/instruction.h"
 
 /* The names of a register by its position in struct pt_regs: 64-bit, then 32, 16 and 8 bits. */
 struct register_names {
@@ -162,8 +164,54 @@ static size_t skip_slow_start(const uint8_t *code, size_t size)
 	return 0;
 }
 
+static bool decode(const uint8_t *code, size_t size, struct instruction_flow *ret)
+{
+	struct instruction instruction;
+
+	if (!instruction_decode(code, size, &instruction))
+		return false;
+	*ret = (struct instruction_flow){
+		.kind = instruction.kind,
+		.length = instruction.length,
+		.is_trap = instruction.kind == INSTRUCTION_PADDING &&
+			   instruction.map != INSTRUCTION_MAP_0F && instruction.opcode != 0x90,
+		.is_direct = instruction.is_direct,
+		.distance = instruction.distance,
+	};
+	return true;
+}
+
+/* Whether an instruction compares: cmp, test and ucomisd set the flags and do nothing else. */
+static bool is_comparison(const uint8_t *code, size_t size)
+{
+	struct instruction instruction;
+	uint8_t extension;
+
+	if (!instruction_decode(code, size, &instruction))
+		return false;
+	extension = instruction.modrm >> 3 & 7;
+	if (instruction.map == INSTRUCTION_MAP_0F)
+		return instruction.opcode == 0x2e;
+	if (instruction.map != INSTRUCTION_MAP_ONE_BYTE)
+		return false;
+	switch (instruction.opcode) {
+	case 0x38 ... 0x3d:
+	case 0x84 ... 0x85:
+	case 0xa8 ... 0xa9:
+		return true;
+	case 0xf6 ... 0xf7:
+		return extension == 0;
+	case 0x80 ... 0x81:
+	case 0x83:
+		return extension == 7;
+	default:
+		return false;
+	}
+}
+
 const struct architecture x86_64_architecture = {
 	.machine = EM_X86_64,
+	.machine_of_32_bits = EM_386,
 	.name = "x86-64",
 	.arguments = arguments,
 	.num_arguments = ARRAY_LENGTH(arguments),
@@ -175,6 +223,10 @@ const struct architecture x86_64_architecture = {
 	.find_start = function_start_find,
 	.skip_slow_start = skip_slow_start,
 	.has_unwind_tables = true,
-	.proves_calls = true,
+	.decode = decode,
+	.is_comparison = is_comparison,
+	.ends_in_call = call_ends,
+	.read_direct_call = call_read_direct,
+	.replaces_return_address = call_replaces_return_address,
 	.ld_cache_flags = 0x0303, /* FLAG_X8664_LIB64 | FLAG_ELF_LIBC6 */
 };

@@ -18,7 +18,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "objfile/x86_64/instruction.h"
+#include "objfile/architecture.h"
+#include "objfile/instruction_flow.h"
 
 /*
  * Maximum number of instructions decoded for one path. Places are a few dozen instructions apart,
@@ -50,10 +51,12 @@ const struct pc_desc *described_code_find_at(const struct described_code *code, 
 	return desc && desc->pc == offset && desc->scope > 0 ? desc : NULL;
 }
 
-static bool decode_at(const struct described_code *code, int64_t offset, struct instruction *ret)
+static bool decode_at(const struct described_code *code, int64_t offset,
+		      struct instruction_flow *ret)
 {
 	return offset >= 0 && (uint64_t)offset < code->num_bytes &&
-	       instruction_decode(code->bytes + offset, code->num_bytes - (size_t)offset, ret);
+	       architecture_decode(architecture_here(), code->bytes + offset,
+				   code->num_bytes - (size_t)offset, ret);
 }
 
 /*
@@ -69,7 +72,7 @@ static bool is_of_call(const struct described_code *code, const struct pc_desc *
 	bool is_call = false;
 
 	while (offset < desc->pc) {
-		struct instruction instruction;
+		struct instruction_flow instruction;
 
 		if (!*num_left || !decode_at(code, offset, &instruction))
 			return true;
@@ -89,7 +92,7 @@ int code_path_find(const struct described_code *code, int32_t offset, struct cod
 
 	ret->num_branches = 0;
 	while (num_left) {
-		struct instruction instruction;
+		struct instruction_flow instruction;
 		int64_t target;
 
 		/*

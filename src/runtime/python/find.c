@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
-#include "objfile/x86_64/instruction.h"
+#include "objfile/instruction_flow.h"
 #include "runtime/file_data.h"
 #include "runtime/finder.h"
 #include "runtime/python/layouts.h"
@@ -109,13 +110,14 @@ static bool read_code(const struct objfile *objfile, uint64_t start, uint64_t en
  * The target of the next direct jump or branch. Returns false at the end, and at an unknown
  * instruction.
  */
-static bool find_next_jump(struct code_part *part, uint64_t *ret)
+static bool find_next_jump(const struct architecture *architecture, struct code_part *part,
+			   uint64_t *ret)
 {
-	struct instruction instruction;
+	struct instruction_flow instruction;
 
 	while (part->offset < part->size &&
-	       instruction_decode(part->bytes + part->offset, part->size - part->offset,
-				  &instruction)) {
+	       architecture_decode(architecture, part->bytes + part->offset,
+				   part->size - part->offset, &instruction)) {
 		part->offset += instruction.length;
 		if (!instruction.is_direct || instruction.kind == INSTRUCTION_CALL)
 			continue;
@@ -133,7 +135,7 @@ static bool jumps_into(const struct objfile *objfile, const struct code_bounds *
 
 	if (!read_code(objfile, bounds->start, bounds->end, &part))
 		return false;
-	while (find_next_jump(&part, &target))
+	while (find_next_jump(objfile_get_architecture(objfile), &part, &target))
 		if (target > eval->start && target < eval->end)
 			return true;
 	return false;
@@ -158,7 +160,8 @@ static void find_cold_parts(struct objfile *objfile, struct runtime_build *build
 	if (!read_code(objfile, eval.start, eval.end, &part) ||
 	    objfile_get_frame_info(objfile, &frames))
 		return;
-	while (num_looked_into < MAX_LOOKED_INTO && find_next_jump(&part, &target)) {
+	while (num_looked_into < MAX_LOOKED_INTO &&
+	       find_next_jump(objfile_get_architecture(objfile), &part, &target)) {
 		struct code_bounds bounds;
 
 		if ((target >= eval.start && target < eval.end) ||

@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "objfile/x86_64/instruction.h"
+#include "objfile/architecture.h"
+#include "objfile/instruction_flow.h"
 
 /* Limit of operations of one translation. */
 #define MAX_OPERATIONS (1u << 16)
@@ -524,50 +525,25 @@ int v8_positions_find(const struct v8_byte_array *positions, uint32_t offset, ui
 	return 0;
 }
 
-/* Whether an instruction compares: cmp, test and ucomisd set the flags and do nothing else. */
-static bool is_comparison(const uint8_t *code, size_t size)
-{
-	struct instruction instruction;
-	uint8_t extension;
-
-	if (!instruction_decode(code, size, &instruction))
-		return false;
-	extension = instruction.modrm >> 3 & 7;
-	if (instruction.map == INSTRUCTION_MAP_0F)
-		return instruction.opcode == 0x2e;
-	if (instruction.map != INSTRUCTION_MAP_ONE_BYTE)
-		return false;
-	switch (instruction.opcode) {
-	case 0x38 ... 0x3d:
-	case 0x84 ... 0x85:
-	case 0xa8 ... 0xa9:
-		return true;
-	case 0xf6 ... 0xf7:
-		return extension == 0;
-	case 0x80 ... 0x81:
-	case 0x83:
-		return extension == 7;
-	default:
-		return false;
-	}
-}
-
 bool v8_positions_are_detailed(const struct v8_byte_array *positions,
 			       const struct v8_byte_array *instructions)
 {
+	const struct architecture *architecture = architecture_here();
 	struct reader reader = {.array = positions};
 	struct position position = POSITION_START;
 
+	if (!architecture->is_comparison)
+		return false;
 	while (read_position(&reader, &position) > 0)
 		if (position.offset >= 0 && (uint64_t)position.offset < instructions->size &&
-		    is_comparison(instructions->bytes + position.offset,
-				  instructions->size - (size_t)position.offset))
+		    architecture->is_comparison(instructions->bytes + position.offset,
+						instructions->size - (size_t)position.offset))
 			return true;
 	return false;
 }
 
-/* Whether execution reaches the next instruction. int3 is padding that is not executed. */
-static bool goes_on(const struct instruction *instruction)
+/* Whether execution reaches the next instruction. */
+static bool goes_on(const struct instruction_flow *instruction)
 {
 	switch (instruction->kind) {
 	case INSTRUCTION_PLAIN:
@@ -575,7 +551,7 @@ static bool goes_on(const struct instruction *instruction)
 	case INSTRUCTION_BRANCH:
 		return true;
 	case INSTRUCTION_PADDING:
-		return instruction->map == INSTRUCTION_MAP_0F || instruction->opcode == 0x90;
+		return !instruction->is_trap;
 	case INSTRUCTION_SHORT_JUMP:
 	case INSTRUCTION_JUMP:
 	case INSTRUCTION_RETURN:
@@ -589,12 +565,13 @@ static bool goes_on(const struct instruction *instruction)
 static bool find_block(const struct v8_byte_array *code, uint32_t start, uint32_t end,
 		       uint32_t *ret)
 {
-	struct instruction instruction;
+	struct instruction_flow instruction;
 
 	*ret = start;
 	for (uint32_t at = start; at < end; at += instruction.length) {
 		if (at >= code->size ||
-		    !instruction_decode(code->bytes + at, code->size - at, &instruction) ||
+		    !architecture_decode(architecture_here(), code->bytes + at, code->size - at,
+					 &instruction) ||
 		    at + instruction.length > end)
 			return false;
 		if (!goes_on(&instruction))
@@ -603,7 +580,7 @@ static bool find_block(const struct v8_byte_array *code, uint32_t start, uint32_
 	return true;
 }
 
-static bool is_jump(const struct instruction *instruction)
+static bool is_jump(const struct instruction_flow *instruction)
 {
 	return instruction->kind == INSTRUCTION_BRANCH ||
 	       instruction->kind == INSTRUCTION_SHORT_JUMP || instruction->kind == INSTRUCTION_JUMP;
@@ -612,7 +589,7 @@ static bool is_jump(const struct instruction *instruction)
 int v8_code_find_source(const struct v8_byte_array *code, uint32_t start, uint32_t end,
 			uint32_t *ret)
 {
-	struct instruction instruction;
+	struct instruction_flow instruction;
 	uint32_t num_sources = 0;
 	uint32_t block;
 
@@ -624,7 +601,8 @@ int v8_code_find_source(const struct v8_byte_array *code, uint32_t start, uint32
 	for (uint32_t at = 0; at < code->size; at += instruction.length) {
 		int64_t target;
 
-		if (!instruction_decode(code->bytes + at, code->size - at, &instruction))
+		if (!architecture_decode(architecture_here(), code->bytes + at, code->size - at,
+					 &instruction))
 			return -ENOENT;
 		if (!is_jump(&instruction))
 			continue;
