@@ -20,7 +20,7 @@ struct user_registers {
 #define MODE_REGISTER      cs
 #define IS_USER_MODE(mode) (((mode)&3) == 3)
 
-/* User space's register for the address of thread-local variables. */
+/* User space's register for the address of thread-local variables, and pthread_self(). */
 struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));

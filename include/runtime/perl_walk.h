@@ -35,6 +35,7 @@
 #ifndef RUNTIME_PERL_WALK_H
 #define RUNTIME_PERL_WALK_H
 
+#include "runtime/x86_64/glibc_thread.h"
 #include "wire/clear.h"
 #include "wire/script.h"
 
@@ -123,17 +124,6 @@
 
 #define PERL_PHASE_RUN 4 /* of the program; before that it is compiled, and after it ends */
 #define PERL_PHASE_END 5
-
-/*
- * The thread's own memory in the GNU C library on x86-64 (2.31, 2.36, 2.41): struct pthread, which
- * starts with tcbhead_t. For each of the first keys it has a number, which is odd while the key is
- * used, and the value.
- */
-#define PERL_THREAD_SELF     0
-#define PERL_THREAD_SELF_TOO 16
-#define PERL_THREAD_SEVERAL  24 /* 32 bits: whether there are several threads */
-#define PERL_THREAD_DATA     0x310
-#define PERL_THREAD_KEYS     32 /* number of keys */
 
 /*
  * C has an operation for its callee on the C stack, which is in no context before the callee has
@@ -258,12 +248,12 @@ PERL_INLINE int perl_find_interpreter(struct perl_walk *walk, wire_u64 state,
 	    perl_read(walk, &key, sizeof(key), state + walk->layout.key) ||
 	    perl_read_object(walk, thread_pointer, 32))
 		return -1;
-	if (!first || key >= PERL_THREAD_KEYS ||
-	    perl_get_field(walk, PERL_THREAD_SELF) != thread_pointer ||
-	    perl_get_field(walk, PERL_THREAD_SELF_TOO) != thread_pointer ||
-	    (wire_u32)perl_get_field(walk, PERL_THREAD_SEVERAL) > 1)
+	if (!first || key >= GLIBC_THREAD_KEYS ||
+	    perl_get_field(walk, GLIBC_THREAD_SELF) != thread_pointer ||
+	    perl_get_field(walk, GLIBC_THREAD_SELF_TOO) != thread_pointer ||
+	    (wire_u32)perl_get_field(walk, GLIBC_THREAD_SEVERAL) > 1)
 		return 0;
-	if (perl_read_object(walk, thread_pointer + PERL_THREAD_DATA + key * 16, 16))
+	if (perl_read_object(walk, thread_pointer + GLIBC_THREAD_DATA + key * 16, 16))
 		return -1;
 	if (perl_get_field(walk, 0) & 1)
 		*ret = perl_get_field(walk, 8);

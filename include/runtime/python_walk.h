@@ -16,7 +16,7 @@
  * functions take no pointers to a stack.
  *
  * A thread is found in the interpreters' lists of threads by the result of pthread_self(), which
- * CPython stores as thread_id; on x86-64 this is the thread pointer. In a process with several
+ * CPython stores as thread_id; this is taken to be the thread pointer. In a process with several
  * interpreters it may be in several of them: then the frames of all are taken, those of the newest
  * interpreter first, as it is mostly called by the others.
  */

@@ -26,7 +26,7 @@
 /* Where things are, by words. */
 #define KEY_WORD         1
 #define THREAD_WORD      2
-#define DATA_WORD        (THREAD_WORD + PERL_THREAD_DATA / 8)
+#define DATA_WORD        (THREAD_WORD + GLIBC_THREAD_DATA / 8)
 #define INTERPRETER_WORD 0x80
 #define C_STACK          (MEMORY + 0x100) /* what is above it */
 

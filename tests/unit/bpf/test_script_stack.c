@@ -170,10 +170,10 @@ static void make_perl(void)
 	set_layout();
 	put_word(&process, STATE, INTERPRETER);
 	put_number(&process, STATE + 0x10, 3, 4);
-	put_word(&process, THREAD_POINTER + PERL_THREAD_SELF, THREAD_POINTER);
-	put_word(&process, THREAD_POINTER + PERL_THREAD_SELF_TOO, THREAD_POINTER);
-	put_word(&process, THREAD_POINTER + PERL_THREAD_DATA + 3 * 16, 1);
-	put_word(&process, THREAD_POINTER + PERL_THREAD_DATA + 3 * 16 + 8, INTERPRETER);
+	put_word(&process, THREAD_POINTER + GLIBC_THREAD_SELF, THREAD_POINTER);
+	put_word(&process, THREAD_POINTER + GLIBC_THREAD_SELF_TOO, THREAD_POINTER);
+	put_word(&process, THREAD_POINTER + GLIBC_THREAD_DATA + 3 * 16, 1);
+	put_word(&process, THREAD_POINTER + GLIBC_THREAD_DATA + 3 * 16 + 8, INTERPRETER);
 	put_word(&process, INTERPRETER + PERL_INTERPRETER_OPERATION, STATEMENT);
 	put_word(&process, INTERPRETER + 208, STATEMENT);
 	put_word(&process, INTERPRETER + 224, STACKS);

@@ -179,10 +179,10 @@ static void run_operation(struct fake_process *process, uint64_t operation, uint
 
 static void put_thread(struct fake_process *process)
 {
-	put_word(process, THREAD + PERL_THREAD_SELF, THREAD);
-	put_word(process, THREAD + PERL_THREAD_SELF_TOO, THREAD);
-	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16, 1);
-	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16 + 8, INTERPRETER);
+	put_word(process, THREAD + GLIBC_THREAD_SELF, THREAD);
+	put_word(process, THREAD + GLIBC_THREAD_SELF_TOO, THREAD);
+	put_word(process, THREAD + GLIBC_THREAD_DATA + 3 * 16, 1);
+	put_word(process, THREAD + GLIBC_THREAD_DATA + 3 * 16 + 8, INTERPRETER);
 	put_word(process, STATE, INTERPRETER);
 	put_number(process, KEY, 3, 4);
 }
@@ -534,13 +534,13 @@ static void a_thread_without_an_interpreter_has_no_frames(void **state)
 		uint64_t value;
 	} changes[] = {
 		{STATE, 0},
-		{KEY, PERL_THREAD_KEYS},
-		{THREAD + PERL_THREAD_DATA + 3 * 16, 2},
-		{THREAD + PERL_THREAD_DATA + 3 * 16 + 8, 0},
+		{KEY, GLIBC_THREAD_KEYS},
+		{THREAD + GLIBC_THREAD_DATA + 3 * 16, 2},
+		{THREAD + GLIBC_THREAD_DATA + 3 * 16 + 8, 0},
 		/* Of another C library. */
-		{THREAD + PERL_THREAD_SELF, THREAD + 8},
-		{THREAD + PERL_THREAD_SELF_TOO, 0},
-		{THREAD + PERL_THREAD_SEVERAL, THREAD},
+		{THREAD + GLIBC_THREAD_SELF, THREAD + 8},
+		{THREAD + GLIBC_THREAD_SELF_TOO, 0},
+		{THREAD + GLIBC_THREAD_SEVERAL, THREAD},
 		{INTERPRETER + 224, 0},
 	};
 
@@ -570,7 +570,7 @@ static void what_cannot_be_read_ends_the_walk(void **state)
 	put_number(process, STACKS + PERL_STACK_INDEX, 1u << 30, 4);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
-	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16 + 8, BIT_BUCKET);
+	put_word(process, THREAD + GLIBC_THREAD_DATA + 3 * 16 + 8, BIT_BUCKET);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	assert_int_equal(process->walk.num_frames, 0);
