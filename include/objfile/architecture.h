@@ -1,6 +1,6 @@
 /*
  * Architectures: everything that depends on the machine of an ELF file, or on the machine that
- * records. x86-64 code is supported; of AArch64 only probes and linkage tables.
+ * records. A row without has_unwind_tables is not supported but for probes and linkage tables.
  *
  * To add an architecture, or the rest of one:
  *
@@ -39,7 +39,7 @@ struct architecture {
 	uint16_t machine; /* e_machine of the ELF header */
 	/* The same of 32-bit code whose direct calls are encoded alike; 0: none. */
 	uint16_t machine_of_32_bits;
-	const char *name; /* for messages: "x86-64" */
+	const char *name; /* for messages */
 
 	/* ---- probes: registers by their position, in words, in struct pt_regs ---- */
 	const uint8_t *arguments; /* registers of a function's arguments, in their order */
@@ -85,6 +85,15 @@ struct architecture {
 
 	/* ---- the system ---- */
 	uint32_t ld_cache_flags; /* of /etc/ld.so.cache, for its 64-bit libraries */
+	const char *musl_path;   /* of musl's C library */
+	/* SCMP_ARCH_* of system calls by 64-bit code, by 32-bit code, and with pointers of 32 bits. */
+	struct {
+		uint32_t native;
+		uint32_t of_32_bits;
+		uint32_t short_pointers; /* 0: none */
+	} system_calls;
+	/* Prefixes of the kernel's functions for interrupts; the last one is NULL. */
+	const char *const *interrupts;
 };
 
 /* The architecture of an e_machine; NULL: unknown. Valid always. */

@@ -25,7 +25,7 @@ struct usdt_note {
 	uint64_t semaphore; /* 0: none */
 	const char *provider;
 	const char *name;
-	const char *arguments; /* "8@%rdi -4@16(%rsp)" */
+	const char *arguments; /* "8@OPERAND -4@OPERAND", as assembly has operands */
 };
 
 /*
@@ -65,7 +65,7 @@ struct probe_argument {
 /*
  * Location of argument `number`, counted from 1, parsed from the argument string of a note.
  *
- * machine  of the ELF header: EM_X86_64 or EM_AARCH64
+ * machine  e_machine of the ELF header
  *
  * Returns 0, -ENOENT (fewer arguments) or -ENOTSUP (not an integer, or out of reach of a BPF
  * program).

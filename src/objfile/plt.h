@@ -15,8 +15,6 @@
  * gives the function. Stubs with an unknown target are skipped.
  *
  * Returns 0 or -ENOMEM; in both cases plt_release() frees the entries read so far.
- *
- * Source: psABI x86-64 5.2 "Procedure Linkage Table", 13.2 "IBT PLT"; ELF for AArch64.
  */
 _must_check_ int plt_read(Elf *elf, struct plt *plt);
 

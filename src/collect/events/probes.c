@@ -499,8 +499,6 @@ static int look_at_libraries(struct mapped_files *files)
 {
 	static const char *const libraries[] = {"libc.so.6", "jemalloc", "tcmalloc",
 						"tcmalloc_minimal", "mimalloc"};
-	static const char *const paths[] = {"/lib/ld-musl-x86_64.so.1",
-					    "/lib/ld-musl-aarch64.so.1"};
 	const struct allocator_search *search = files->context;
 	char path[PATH_MAX];
 
@@ -513,13 +511,7 @@ static int look_at_libraries(struct mapped_files *files)
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
-		int err = look_at_path(files, paths[i]);
-
-		if (err)
-			return err;
-	}
-	return 0;
+	return look_at_path(files, architecture_here()->musl_path);
 }
 
 /* Find a program as a shell would. */

@@ -299,8 +299,8 @@ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 	if (opts->only_futexes && !WIRE_KNOWS_FUTEXES)
 		return error_set(
 			error, -ENOTSUP,
-			"futexes are known on x86-64 only; record --off-cpu --wakers without "
-			"--locks");
+			"waits for futexes are not known on this architecture; record --off-cpu "
+			"--wakers without --locks");
 	if (!kernel_has_types())
 		return error_set(error, -ENOTSUP,
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "

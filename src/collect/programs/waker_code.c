@@ -5,36 +5,19 @@
 
 #include "base/text.h"
 #include "collect/kernel/kallsyms.h"
+#include "objfile/architecture.h"
 
 /* Frames between the stack capture and the wakeup: BPF's own, and the tracepoint's. */
 #define MAX_INNER_LEVELS 16
 
 /*
- * Prefixes of names: of x86-64 since Linux 5.8, with FRED since 6.9; of arm64 before and since
- * 5.14. Exceptions that the thread itself has caused (asm_exc_page_fault) are its own doing.
+ * Whether an interrupt enters the kernel here. Exceptions that the thread itself has caused
+ * (asm_exc_page_fault) are its own doing.
  */
 static bool is_interrupt(const char *name)
 {
-	static const char *const starts[] = {
-		"asm_common_interrupt",
-		"asm_spurious_interrupt",
-		"asm_sysvec_",
-		"asm_exc_nmi",
-		"fred_extint",
-		"el0_irq",
-		"el1_irq",
-		"el0t_64_irq",
-		"el0t_32_irq",
-		"el1h_64_irq",
-		"el1t_64_irq",
-		"el0t_64_fiq",
-		"el0t_32_fiq",
-		"el1h_64_fiq",
-		"el1t_64_fiq",
-	};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
-		if (string_starts_with(name, starts[i]))
+	for (const char *const *start = architecture_here()->interrupts; *start; start++)
+		if (string_starts_with(name, *start))
 			return true;
 	return false;
 }

@@ -69,7 +69,7 @@ static int locate(void *runtime, const struct runtime_sample *source,
 	return profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
-/* greenlet's module, which gevent, eventlet and SQLAlchemy use: _greenlet.cpython-311-x86_64-linux-gnu.so, without `_` before 1.0. */
+/* greenlet's module, which gevent, eventlet and SQLAlchemy use: _greenlet.cpython-311-ARCH-linux-gnu.so, without `_` before 1.0. */
 static bool switches_coroutines(const struct mapped_file *file)
 {
 	const char *name = path_basename(file->path);

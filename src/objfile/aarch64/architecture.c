@@ -1,5 +1,6 @@
 /* AArch64: registers and operands of probes, and linkage tables. Its code is not decoded yet. */
 #include <elf.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static bool read_operand(const char *text, const char *end, struct probe_argumen
 #define BTI    0xd503245f /* bti c */
 #define BRANCH 0xd61f0220 /* br x17 */
 
-/* [bti c]  adrp x16, PAGE  ldr x17, [x16, OFFSET]  add x16, x16, OFFSET  br x17 */
+/* [bti c]  adrp x16, PAGE  ldr x17, [x16, OFFSET]  add x16, x16, OFFSET  br x17: see ELF for AArch64 */
 static int read_stubs(struct plt *plt, const struct plt_slots *slots, struct bytes code,
 		      uint64_t elf_address, uint64_t entry_size _unused_)
 {
@@ -91,6 +92,12 @@ static int read_stubs(struct plt *plt, const struct plt_slots *slots, struct byt
 	return 0;
 }
 
+/* Before Linux 5.14, and since then. */
+static const char *const interrupts[] = {
+	"el0_irq",     "el1_irq",     "el0t_64_irq", "el0t_32_irq", "el1h_64_irq", "el1t_64_irq",
+	"el0t_64_fiq", "el0t_32_fiq", "el1h_64_fiq", "el1t_64_fiq", NULL,
+};
+
 const struct architecture aarch64_architecture = {
 	.machine = EM_AARCH64,
 	.name = "AArch64",
@@ -102,4 +109,7 @@ const struct architecture aarch64_architecture = {
 	.read_stubs = read_stubs,
 	.instruction_bytes = sizeof(uint32_t),
 	.ld_cache_flags = 0x0a03, /* FLAG_AARCH64_LIB64 | FLAG_ELF_LIBC6 */
+	.musl_path = "/lib/ld-musl-aarch64.so.1",
+	.system_calls = {SCMP_ARCH_AARCH64, SCMP_ARCH_ARM},
+	.interrupts = interrupts,
 };

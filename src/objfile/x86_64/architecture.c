@@ -1,5 +1,6 @@
 /* x86-64: registers and operands of probes, linkage tables, and the parts of this folder. */
 #include <elf.h>
+#include <seccomp.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -93,6 +94,8 @@ static bool skip_prefix(struct bytes *code, const char *prefix, size_t size)
  *
  *	[endbr64]  [mov $NUMBER, %r11d]  [bnd] jmp *SLOT(%rip)     mold has the mov
  *	[endbr64]  push $NUMBER  [bnd] jmp FIRST                   of .plt, beside .plt.sec
+ *
+ * Source: psABI 5.2 "Procedure Linkage Table", 13.2 "IBT PLT".
  */
 static const struct plt_slot *read_stub(const struct plt_slots *slots, struct bytes code,
 					uint64_t elf_address)
@@ -209,6 +212,13 @@ static bool is_comparison(const uint8_t *code, size_t size)
 	}
 }
 
+/* Since Linux 5.8; with FRED since 6.9. */
+static const char *const interrupts[] = {
+	"asm_common_interrupt", "asm_spurious_interrupt",
+	"asm_sysvec_",          "asm_exc_nmi",
+	"fred_extint",          NULL,
+};
+
 const struct architecture x86_64_architecture = {
 	.machine = EM_X86_64,
 	.machine_of_32_bits = EM_386,
@@ -229,4 +239,7 @@ const struct architecture x86_64_architecture = {
 	.read_direct_call = call_read_direct,
 	.replaces_return_address = call_replaces_return_address,
 	.ld_cache_flags = 0x0303, /* FLAG_X8664_LIB64 | FLAG_ELF_LIBC6 */
+	.musl_path = "/lib/ld-musl-x86_64.so.1",
+	.system_calls = {SCMP_ARCH_X86_64, SCMP_ARCH_X86, SCMP_ARCH_X32},
+	.interrupts = interrupts,
 };

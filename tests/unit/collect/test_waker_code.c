@@ -14,7 +14,7 @@ static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
 			       "ffffffff81000e40 T later\n"
 			       "ffffffff81001000 t try_to_wake_up\n"
 			       "ffffffff81001800 T wake_up_process\n"
-			       "ffffffffc0000000 t el0_irq\t[module]\n"
+			       "ffffffffc0000000 t asm_sysvec_x\t[module]\n"
 			       "ffffffffc0000010 t after\t[module]\n";
 
 static struct waker_code read_text(const char *text)
