@@ -42,6 +42,9 @@
 #define V8_CODE_WASM_ALIGNMENT 32
 #define V8_CODE_WASM_MOV_BYTES 6 /* likewise */
 #define V8_CODE_WASM_XOR_BYTES 3
+#define V8_CODE_CALL_BYTES     5    /* that call, direct */
+#define V8_CODE_JUMP           0xe9 /* first byte of a jump in a table, with 4 bytes of distance */
+#define V8_CODE_JUMP_BYTES     5
 
 /* Registers at the start of a function: its closure, or the instance of WebAssembly. */
 #define V8_CODE_CLOSURE_REGISTER  di

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "runtime/file_data.h"
 #include "runtime/finder.h"
+#include "runtime/x86_64/perl_code.h"
 
 #define MAX_OPTIONS 1024 /* bytes */
 
@@ -103,28 +104,6 @@ static const struct known_version *find_version(unsigned int minor)
 	return NULL;
 }
 
-static int32_t get_displacement(const uint8_t *bytes)
-{
-	int32_t displacement;
-
-	memcpy(&displacement, bytes, sizeof(displacement));
-	return displacement;
-}
-
-/* Whether code calls the function that runs operations, which the interpreter has at an offset. */
-static bool calls_runner(const uint8_t *code, size_t size, uint16_t runner)
-{
-	for (size_t i = 0; i + 7 <= size; i++) {
-		/* call *runner(%register), where r12 has a byte more */
-		size_t more = code[i + 1] == 0x94;
-
-		if (code[i] == 0xff && (code[i + 1] & 0xf8) == 0x90 &&
-		    get_displacement(code + i + 2 + more) == runner)
-			return true;
-	}
-	return false;
-}
-
 /* The bounds of a function that starts at an address and calls the one that runs operations. */
 static bool find_caller(struct objfile *objfile, const struct code_section *code, uint64_t address,
 			uint16_t runner, struct code_bounds *ret)
@@ -136,32 +115,7 @@ static bool find_caller(struct objfile *objfile, const struct code_section *code
 		return false;
 	return ret->start == address && ret->end > address &&
 	       ret->end - code->address <= code->size &&
-	       calls_runner(code->bytes + (address - code->address), ret->end - address, runner);
-}
-
-#define LEA_BYTES     7
-#define CALL_BYTES    5
-#define MAX_FUNCTION  0x4000 /* bytes searched from the start of a function on */
-#define MAX_BETWEEN   12     /* bytes between a lea and the call */
-#define IS_CALL(byte) ((byte) == 0xe8 || (byte) == 0xe9) /* or a jump in the place of one */
-
-/*
- * The function called by one that passes itself as the second argument; 0: not found. at: offset of
- * the instruction that may be its lea.
- */
-static uint64_t find_handover(const struct code_section *code, uint64_t at)
-{
-	int64_t displacement = get_displacement(code->bytes + at + 3);
-
-	/* The function starts before the lea. */
-	if (displacement > -LEA_BYTES || displacement < -MAX_FUNCTION)
-		return 0;
-	for (uint64_t i = at + LEA_BYTES;
-	     i < at + LEA_BYTES + MAX_BETWEEN && i + CALL_BYTES <= code->size; i++)
-		if (IS_CALL(code->bytes[i]))
-			return code->address + i + CALL_BYTES +
-			       (uint64_t)(int64_t)get_displacement(code->bytes + i + 1);
-	return 0;
+	       perl_code_calls(code->bytes + (address - code->address), ret->end - address, runner);
 }
 
 /*
@@ -173,21 +127,13 @@ static uint64_t find_handover(const struct code_section *code, uint64_t at)
 static void find_docatch(struct objfile *objfile, const struct code_section *code, uint16_t runner,
 			 struct runtime_build *build)
 {
-	static const uint8_t lea_rsi[] = {0x48, 0x8d, 0x35};
 	uint64_t at = 0;
+	uint64_t callee;
 
-	while (code->size - at >= LEA_BYTES) {
-		const uint8_t *found = memmem(code->bytes + at, code->size - at - (LEA_BYTES - 3),
-					      lea_rsi, sizeof(lea_rsi));
+	while (perl_code_find_handover(code, &at, &callee)) {
 		struct code_bounds bounds;
-		uint64_t callee;
 
-		if (!found)
-			return;
-		at = (uint64_t)(found - code->bytes);
-		callee = find_handover(code, at);
-		at += sizeof(lea_rsi);
-		if (!callee || !find_caller(objfile, code, callee, runner, &bounds))
+		if (!find_caller(objfile, code, callee, runner, &bounds))
 			continue;
 		build->eval_parts[build->num_eval_parts++] = (struct evaluation_part){
 			.start = bounds.start, .end = bounds.end, .goes_on = 1};

@@ -17,9 +17,9 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "objfile/x86_64/instruction.h"
 #include "runtime/file_data.h"
 #include "runtime/finder.h"
+#include "runtime/x86_64/ruby_code.h"
 
 enum {
 	VERSION,
@@ -36,13 +36,9 @@ static const char *const marker_names[NUM_MARKERS] = {
 	[SYMBOLS] = "rb_sym_immortal_count",
 };
 
-#define MAX_CODE_BYTES     64 /* of such a function */
-#define THREAD_LOCAL_BYTES 16 /* of the longest way to read a variable of a thread */
-#define MIN_CORE_BYTES     0x2000
-#define MAX_VERSION_BYTES  16
-/* From the address of a new frame on until that runs. */
-#define MAX_PUSH_INSTRUCTIONS 64
-#define CONTEXT_FRAME         16 /* of a context: the innermost frame */
+#define MAX_CODE_BYTES    64 /* of such a function */
+#define MIN_CORE_BYTES    0x2000
+#define MAX_VERSION_BYTES 16
 
 /* Source: vm_core.h, iseq.h and include/ruby/internal/core/ of each version, and processes that ran it. */
 static const struct known_version {
@@ -117,62 +113,6 @@ static void find_version(const struct objfile *objfile, uint64_t address,
 	build->minor = numbers[1];
 }
 
-static int32_t get_int(const uint8_t *bytes)
-{
-	int32_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return number;
-}
-
-static bool bytes_are_at(const uint8_t *code, const void *bytes, size_t size)
-{
-	return memcmp(code, bytes, size) == 0;
-}
-
-/*
- * How the code at an address reads a thread-local variable. In a library: the argument of
- * __tls_get_addr(). In a program: an offset from the thread pointer, in the code or at a place in
- * the linker's table. The byte sequences are fixed, so that a linker can replace them by better
- * ones.
- *
- * Source: ELF Handling For Thread-Local Storage, sections 4.4.6 and 4.4.7.
- */
-static int get_thread_local(const uint8_t *code, uint64_t address, struct runtime_build *build)
-{
-	static const uint8_t argument[] = {0x66, 0x48, 0x8d, 0x3d}; /* lea …(%rip),%rdi */
-	static const uint8_t call[] = {0x66, 0x66, 0x48, 0xe8};
-	static const uint8_t place[] = {0x48, 0x8b, 0x05};              /* mov …(%rip),%rax */
-	static const uint8_t constant[] = {0x48, 0xc7, 0xc0};           /* mov $…,%rax */
-	static const uint8_t load[] = {0x64, 0x48, 0x8b, 0x00};         /* mov %fs:(%rax),%rax */
-	static const uint8_t direct[] = {0x64, 0x48, 0x8b, 0x04, 0x25}; /* mov %fs:…,%rax */
-	struct wire_ruby_layout *layout = &build->layout.ruby;
-	int32_t offset = 0;
-
-	if (bytes_are_at(code, argument, sizeof(argument)) &&
-	    bytes_are_at(code + 8, call, sizeof(call))) {
-		layout->context = WIRE_RUBY_CONTEXT_BY_INDEX;
-		build->state = address + 8 + (uint64_t)(int64_t)get_int(code + 4);
-		return 0;
-	}
-	if (bytes_are_at(code, place, sizeof(place)) &&
-	    bytes_are_at(code + 7, load, sizeof(load))) {
-		layout->context = WIRE_RUBY_CONTEXT_BY_OFFSET;
-		build->state = address + 7 + (uint64_t)(int64_t)get_int(code + 3);
-		return 0;
-	}
-	if (bytes_are_at(code, constant, sizeof(constant)) &&
-	    bytes_are_at(code + 7, load, sizeof(load)))
-		offset = get_int(code + 3);
-	else if (bytes_are_at(code, direct, sizeof(direct)))
-		offset = get_int(code + 5);
-	if (offset >= 0) /* above the thread pointer is memory of the C library */
-		return -ENOENT;
-	layout->context = WIRE_RUBY_CONTEXT_IN_CODE;
-	layout->context_offset = (uint64_t)(int64_t)offset;
-	return 0;
-}
-
 /*
  * Find where a function reads a variable of its thread. Puts that into the layout, with the state
  * to find it by.
@@ -184,40 +124,21 @@ static int find_thread_local(const struct objfile *objfile, uint64_t function,
 
 	if (file_data_read(objfile, function, code, sizeof(code)))
 		return -ENOENT;
-	for (size_t i = 0; i + THREAD_LOCAL_BYTES <= sizeof(code); i++)
-		if (!get_thread_local(code + i, function + i, build))
+	for (size_t i = 0; i + RUBY_CODE_THREAD_LOCAL_BYTES <= sizeof(code); i++)
+		if (!ruby_code_get_thread_local(code + i, function + i, build))
 			return 0;
 	return -ENOENT;
-}
-
-/* Whether an indirect branch may go there (endbr64): then it is so many bytes long. */
-static size_t skip_branch_mark(const uint8_t *code)
-{
-	static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-	return memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
 }
 
 /* The address of the variable that a function gives, and does nothing besides. */
 static int find_variable(const struct objfile *objfile, uint64_t function, uint64_t *ret)
 {
-	static const uint8_t load[] = {0x8b, 0x05}; /* mov …(%rip),%eax */
-	uint8_t code[12] = {0};
-	size_t at;
+	uint8_t code[RUBY_CODE_VARIABLE_BYTES];
 
-	if (file_data_read(objfile, function, code, sizeof(code) - 1))
+	if (file_data_read(objfile, function, code, sizeof(code)) ||
+	    !ruby_code_get_variable(code, function, ret))
 		return -ENOENT;
-	at = skip_branch_mark(code);
-	if (memcmp(code + at, load, sizeof(load)) != 0 || code[at + 6] != 0xc3)
-		return -ENOENT;
-	*ret = function + at + 6 + (uint64_t)(int64_t)get_int(code + at + 2);
 	return 0;
-}
-
-/* The target of a jump or call whose distance is in these bytes of a section. */
-static uint64_t get_target(const struct code_section *code, size_t distance)
-{
-	return code->address + distance + 4 + (uint64_t)(int64_t)get_int(code->bytes + distance);
 }
 
 /* Whether a function starts a few bytes before, at most, and ends at the end. */
@@ -234,23 +155,19 @@ static bool is_small_function(struct frame_info *frames, uint64_t address, uint6
  */
 static int find_core(struct objfile *objfile, struct frame_info *frames, struct code_bounds *ret)
 {
-	static const uint8_t jump[] = {0x31, 0xff, 0xe9}; /* xor %edi,%edi; jmp … */
 	struct code_bounds found = {0};
 	struct code_section code;
 	Elf_Scn *scn = NULL;
 
 	while (file_data_get_next_code(objfile_get_elf(objfile), &scn, &code)) {
-		const uint8_t *at = code.bytes;
-		const uint8_t *end = code.bytes + code.size;
+		uint64_t offset = 0;
+		uint64_t start;
+		uint64_t target;
 
-		while (end - at >= 7 &&
-		       (at = memmem(at, (size_t)(end - at) - 4, jump, sizeof(jump)))) {
-			size_t offset = (size_t)(at++ - code.bytes);
-			uint64_t target = get_target(&code, offset + sizeof(jump));
+		while (ruby_code_find_jump(&code, &offset, &start, &target)) {
 			struct code_bounds bounds;
 
-			if (!is_small_function(frames, code.address + offset,
-					       code.address + offset + 7) ||
+			if (!is_small_function(frames, start, start + RUBY_CODE_JUMP_BYTES) ||
 			    frame_info_find_bounds(frames, target, &bounds) ||
 			    bounds.start != target || bounds.end - target < MIN_CORE_BYTES)
 				continue;
@@ -291,7 +208,7 @@ static int find_evaluation(struct objfile *objfile, struct runtime_build *build)
 		for (size_t i = 0; i + 5 <= code.size; i++) {
 			struct code_bounds bounds;
 
-			if (code.bytes[i] != 0xe8 || get_target(&code, i + 1) != core.start ||
+			if (!ruby_code_is_call(&code, i, core.start) ||
 			    frame_info_find_bounds(frames, code.address + i, &bounds))
 				continue;
 			if (add_evaluation(&bounds, build))
@@ -305,72 +222,6 @@ static int find_evaluation(struct objfile *objfile, struct runtime_build *build)
 	return 0;
 }
 
-/* Operands of lea and mov: a register, and one in memory, without an index. */
-struct operands {
-	unsigned int reg;
-	int32_t displacement;
-};
-
-/* Returns false if it has no operand in memory of that form. */
-static bool get_operands(const struct instruction *instruction, struct operands *ret)
-{
-	unsigned int mod = instruction->modrm >> 6;
-	bool has_sib = (instruction->modrm & 7) == 4;
-
-	if (!mod || mod == 3 || (has_sib && (instruction->sib & 0x38) != 0x20))
-		return false;
-	ret->reg = (instruction->modrm >> 3 & 7u) | (instruction->rex & 4u) << 1;
-	ret->displacement = instruction->displacement;
-	return true;
-}
-
-/*
- * Whether a function continues elsewhere here, or may: except branches, whose other paths are not
- * followed.
- */
-static bool is_end(const struct instruction *instruction)
-{
-	return instruction->kind != INSTRUCTION_PLAIN && instruction->kind != INSTRUCTION_PADDING &&
-	       instruction->kind != INSTRUCTION_BRANCH;
-}
-
-static bool is_store_to_context(const struct instruction *instruction, unsigned int reg)
-{
-	struct operands operands;
-
-	return instruction->map == INSTRUCTION_MAP_ONE_BYTE && instruction->opcode == 0x89 &&
-	       get_operands(instruction, &operands) && operands.reg == reg &&
-	       operands.displacement == CONTEXT_FRAME;
-}
-
-/*
- * The code from behind the store of a frame's address in the context until the function continues
- * elsewhere: the frame's own code cannot run before that.
- *
- * reg  has the address
- *
- * Returns whether there is such a store.
- */
-static bool find_push(const struct code_section *code, size_t at, unsigned int reg,
-		      struct evaluation_push *ret)
-{
-	struct instruction instruction;
-
-	*ret = (struct evaluation_push){0};
-	for (unsigned int i = 0; i < MAX_PUSH_INSTRUCTIONS; i++) {
-		if (!instruction_decode(code->bytes + at, code->size - at, &instruction))
-			break;
-		at += instruction.length;
-		if (ret->start)
-			ret->end = code->address + at;
-		else if (is_store_to_context(&instruction, reg))
-			ret->start = code->address + at;
-		if (is_end(&instruction))
-			break;
-	}
-	return ret->end != 0;
-}
-
 /* Returns 0, or -ENOENT if not found, or if there are too many. */
 static int find_pushes(struct objfile *objfile, struct runtime_build *build)
 {
@@ -380,19 +231,9 @@ static int find_pushes(struct objfile *objfile, struct runtime_build *build)
 
 	while (file_data_get_next_code(objfile_get_elf(objfile), &scn, &code)) {
 		for (size_t i = 0; i + 5 <= code.size; i++) {
-			const uint8_t *bytes = code.bytes + i;
-			struct instruction made;
-			struct operands operands;
 			struct evaluation_push push;
 
-			/* lea -FRAME_BYTES(…),… */
-			if ((bytes[0] & 0xf8) != 0x48 || bytes[1] != 0x8d ||
-			    (bytes[3] != (uint8_t)-frame_bytes &&
-			     bytes[4] != (uint8_t)-frame_bytes) ||
-			    !instruction_decode(bytes, code.size - i, &made) ||
-			    !get_operands(&made, &operands) ||
-			    operands.displacement != -frame_bytes ||
-			    !find_push(&code, i + made.length, operands.reg, &push))
+			if (!ruby_code_find_push(&code, i, frame_bytes, &push))
 				continue;
 			if (build->num_pushes == EVALUATION_MAX_PUSHES)
 				return -ENOENT;

@@ -38,11 +38,9 @@
 #define MODULE_BYTES_MAX (1ull << 30) /* as V8 has it */
 
 #define LINE_BYTES  64
-#define JUMP        0xe9
-#define JUMP_BYTES  5
 #define START_BYTES 8 /* bytes of code that are checked */
 /* Its frame pointer is set after these, or after V8_CODE_PUSH_FP_BYTES. */
-#define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
+#define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + V8_CODE_CALL_BYTES)
 #define READ_BYTES       4096
 /* Maximum distance for searching a function's start. */
 #define FUNCTION_BYTES_MAX (1u << 20)
@@ -258,10 +256,10 @@ static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 {
 	int32_t distance;
 
-	if (bytes[0] != JUMP)
+	if (bytes[0] != V8_CODE_JUMP)
 		return 0;
 	memcpy(&distance, bytes + 1, sizeof(distance));
-	return address + JUMP_BYTES + (uint64_t)(int64_t)distance;
+	return address + V8_CODE_JUMP_BYTES + (uint64_t)(int64_t)distance;
 }
 
 /* Whether the code of a function starts there. */
@@ -321,9 +319,11 @@ static uint32_t find_slot_bytes(struct search *search, uint64_t table)
 {
 	uint8_t bytes[LINE_BYTES];
 
-	if (!read_bytes(search, table, bytes, sizeof(bytes)) || bytes[0] != JUMP)
+	if (!read_bytes(search, table, bytes, sizeof(bytes)) || bytes[0] != V8_CODE_JUMP)
 		return 0;
-	return bytes[JUMP_BYTES] == JUMP ? JUMP_BYTES : bytes[8] == JUMP ? 8 : JUMP_BYTES;
+	return bytes[V8_CODE_JUMP_BYTES] == V8_CODE_JUMP ? V8_CODE_JUMP_BYTES
+	       : bytes[8] == V8_CODE_JUMP                ? 8
+							 : V8_CODE_JUMP_BYTES;
 }
 
 /* The module whose jump table is one of an instance's words. */
@@ -350,7 +350,7 @@ static uint64_t get_slot_address(const struct known_module *known, uint32_t slot
 static uint64_t read_slot(struct search *search, const struct known_module *known, uint32_t slot)
 {
 	uint64_t address = get_slot_address(known, slot);
-	uint8_t bytes[JUMP_BYTES];
+	uint8_t bytes[V8_CODE_JUMP_BYTES];
 
 	return read_bytes(search, address, bytes, sizeof(bytes)) ? get_target(bytes, address) : 0;
 }
