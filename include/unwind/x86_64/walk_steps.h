@@ -1,7 +1,7 @@
 /*
- * Steps of a stack walk that depend on the instructions and the calling convention of x86-64: from
- * code without a rule, from signal frames and jumps, and rules that name a register. A call puts
- * the return address on top of the stack.
+ * The parts of a stack walk that depend on the instructions and the calling convention of x86-64:
+ * steps from code without a rule, from signal frames and jumps, and the CFA by a rule, which may
+ * name a register. A call puts the return address on top of the stack.
  */
 #ifndef UNWIND_X86_64_WALK_STEPS_H
 #define UNWIND_X86_64_WALK_STEPS_H
@@ -318,6 +318,19 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 	return walk->registers.r11;
 }
 
+/* A register that holds a copy of an earlier stack pointer. Returns 0, or -1 if it is unknown. */
+WALK_INLINE int walk_get_copy(const struct walk *walk, wire_u64 number, wire_u64 *ret)
+{
+	if (walk->is_scratch_lost || walk->is_copy_lost)
+		return -1;
+#define WALK_GET_REGISTER(name, NAME, saved, perf, dwarf, ...) \
+	if (number == (dwarf))                                 \
+		*ret = walk->registers.name;
+	WIRE_FOR_EACH_REGISTER(WALK_GET_REGISTER)
+#undef WALK_GET_REGISTER
+	return 0;
+}
+
 /*
  * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the
  * address of the goroutine (struct g), and the distance of the stack pointer from the end of its
@@ -337,6 +350,68 @@ WALK_INLINE int walk_find_goroutine(struct walk *walk, const struct unwind_rule 
 		return walk_stop(walk, WALK_READ_FAILED);
 	*cfa = end - distance + (rule->fp_op == UNWIND_REGISTER_AT_CFA ? 16 : 8);
 	return 0;
+}
+
+/* Compute the canonical frame address by a rule. Returns 0, or 1 with the walk ended. */
+WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule, wire_u64 *cfa)
+{
+	wire_u8 op = rule->cfa_op;
+	wire_u64 offset = (wire_u64)(long long)rule->cfa_offset;
+
+	if (op == UNWIND_CFA_SP) { /* most frames */
+		*cfa = walk->registers.sp + offset;
+		return 0;
+	}
+	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP) {
+		if (walk_restore_fp(walk))
+			return walk_stop(walk, WALK_READ_FAILED);
+		*cfa = walk->registers.fp + offset;
+	} else if (op == UNWIND_CFA_BX) {
+		if (walk_restore_bx(walk))
+			return walk_stop(walk, WALK_READ_FAILED);
+		*cfa = walk->registers.bx + offset;
+	} else if (op == UNWIND_CFA_PLT) {
+		*cfa = walk->registers.sp + 8 + ((walk->registers.pc & 15) >= offset ? 8 : 0);
+	} else if (walk_is_by_scratch(rule)) {
+		if (walk->is_scratch_lost)
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa = walk_get_scratch(walk, op) + offset;
+	} else if (op == UNWIND_CFA_CX) {
+		if (!walk->is_innermost)
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa = walk->registers.cx + offset;
+	} else if (op == UNWIND_CFA_CLONE) {
+		if (walk->is_innermost && !walk->registers.ax)
+			return walk_stop(walk, WALK_COMPLETE);
+		*cfa = walk->registers.sp + offset;
+	} else if (op == UNWIND_CFA_GOROUTINE) {
+		return walk_find_goroutine(walk, rule, walk->registers.sp + offset, cfa);
+	} else if (op == UNWIND_CFA_COPY) {
+		if (walk_get_copy(walk, UNWIND_COPY_REGISTER(offset), cfa))
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa += (wire_u64)UNWIND_COPY_BYTES(offset);
+	} else if (op == UNWIND_CFA_DEREF_SP_ADD) {
+		*cfa = walk->registers.sp + (wire_u64)UNWIND_STORED_COPY_PLACE(offset);
+	} else { /* in memory at the stack pointer */
+		*cfa = walk->registers.sp + offset;
+	}
+	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_ADD)
+		if (walk_read(walk, *cfa, cfa))
+			return walk_stop(walk, WALK_READ_FAILED);
+	if (op == UNWIND_CFA_DEREF_SP_ADD)
+		*cfa += UNWIND_STORED_COPY_BYTES(offset);
+	return 0;
+}
+
+/* At a return instruction: its address is on top of the stack. */
+WALK_INLINE int walk_step_return(struct walk *walk)
+{
+	if (walk_read(walk, walk->registers.sp, &walk->registers.pc))
+		return walk_stop(walk, WALK_READ_FAILED);
+	walk->registers.sp += 8;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
 
 #endif
