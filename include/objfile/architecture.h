@@ -4,17 +4,20 @@
  *
  * To add an architecture, or the rest of one:
  *
- *	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
- *	                                     known yet, and their users do without
- *	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
- *	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
- *	                                     information; has_unwind_tables
- *	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
- *	                                     include/wire/registers.h chooses it
- *	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
- *	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
- *	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
- *	8  packaging/, scripts/install-deps
+ *	1  src/objfile/ARCH/architecture.c  its struct, and a row in src/objfile/architecture.c. Users
+ *	                                    do without members that are NULL or 0
+ *	2  src/objfile/ARCH/         instructions, calls, ends and starts of functions
+ *	3  include/wire/arch_ARCH.h  registers of a walk, a line each with their numbers for kernel,
+ *	                             perf, DWARF and ucontext; include/wire/registers.h chooses it
+ *	4  include/unwind/ARCH/      walk_steps.h: the CFA by a rule, and steps without a rule, for
+ *	                             unwind/walk.h; v8_code.h for unwind/v8_code.h
+ *	5  src/unwind/ARCH/          frame_forms.h: its call-frame information, for frame_rule.c and
+ *	                             frame_program.c; recognized code, for unwind_table.c: signal
+ *	                             frames, context switches, functions that nothing describes
+ *	6  bpf/arch_ARCH.h           user registers and their roles; bpf/kernel.h chooses it
+ *	7  include/runtime/ARCH/     hotspot_code.h, glibc_thread.h: for the walks of HotSpot and Perl
+ *	8  src/runtime/ARCH/         ruby_code.h, perl_code.h: for the finders of Ruby and Perl
+ *	9  packaging/, scripts/install-deps
  */
 #ifndef OBJFILE_ARCHITECTURE_H
 #define OBJFILE_ARCHITECTURE_H
