@@ -52,21 +52,29 @@ static __always_inline void start_sample(struct wire_sample *sample, __u64 pid_t
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 }
 
-/* The hash of the scratch stack. Stacks with different seeds are different ones. */
+/*
+ * The hash of the scratch stack. Stacks with different seeds are different ones. Two sums take turns,
+ * as each product waits for the one before; a frame of 0 is added to an odd number.
+ */
 __attribute__((noinline)) __u64 hash_stack(__u64 num_frames, __u64 seed)
 {
-	const struct wire_stack *stack = get_scratch_stack();
+	struct wire_stack *stack = get_scratch_stack();
 	__u64 hash = seed;
+	__u64 other = num_frames;
 
 	if (!stack)
 		return 0;
-	for (__u32 i = 0; i < WIRE_MAX_FRAMES; i++) {
+	if (num_frames < WIRE_MAX_FRAMES)
+		stack->pcs[num_frames] = 0;
+	for (__u32 i = 0; i < WIRE_MAX_FRAMES; i += 2) {
 		if (i >= num_frames)
 			break;
 		hash = (hash ^ stack->pcs[i]) * 0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
+		other = (other ^ stack->pcs[i + 1]) * 0xc2b2ae3d27d4eb4full;
+		other ^= other >> 29;
 	}
-	return hash | 1;
+	return (hash ^ other * 0xd6e8feb86659fd93ull) | 1;
 }
 
 /*

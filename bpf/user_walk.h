@@ -21,7 +21,7 @@ int look_at_frame(void);
 
 #define WALK_INLINE              static __always_inline
 #define WALK_LOOK_AT_FRAME(walk) look_at_frame()
-#include "unwind/walk.h"
+#include "unwind/plain_step.h"
 
 #define WINDOW_WORDS 128
 /* No window is open: no user address is in reach of this. */
@@ -75,6 +75,18 @@ struct {
 } unwind_processes SEC(".maps");
 
 /*
+ * A rule that was found lately. Tables never change once they are reachable, so it holds as long as
+ * the recording.
+ */
+struct known_rule {
+	__u32 key; /* number of the address's page, and address in that page; 0: none, as user space
+		      leaves out page 0 */
+	struct unwind_rule rule;
+};
+
+#define KNOWN_RULES_BITS 10
+
+/*
  * Data of a tick that its functions share. It is too large for the program's stack, and separately
  * verified functions take no pointers. It has the user registers, the walk, the part of the user
  * stack that it has read, and the records to send. One read of a kilobyte serves many frames.
@@ -95,30 +107,44 @@ struct scratch {
 	__u32 hotspot_layout;
 	__u32 hotspot_state; /* enum hotspot_state */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
+	struct known_rule known_rules[1 << KNOWN_RULES_BITS]; /* by a hash of their keys */
 };
 
 PER_CPU(struct scratch, scratches);
 
-/* Read a word at an address: from the window, if it is in there. */
-static __always_inline int read_word_at(struct walk *walk, __u64 address, __u64 *ret)
+/* Read a word from the window, which is moved there if the word is not in it. */
+static __always_inline int read_window(struct scratch *scratch, __u64 address, __u64 *ret)
 {
-	struct scratch *scratch = (struct scratch *)walk;
 	__u64 offset = address - scratch->window_start;
 
 	if (offset <= (WINDOW_WORDS - 1) * 8 && !(offset & 7)) {
 		*ret = scratch->window[offset >> 3 & (WINDOW_WORDS - 1)];
 		return 0;
 	}
-	if (!(address & 7)) {
-		if (!bpf_probe_read_user(scratch->window, sizeof(scratch->window),
-					 (void *)address)) {
-			scratch->window_start = address;
-			*ret = scratch->window[0];
-			return 0;
-		}
+	if (address & 7)
+		return -1;
+	if (bpf_probe_read_user(scratch->window, sizeof(scratch->window), (void *)address)) {
 		scratch->window_start = WINDOW_NONE; /* a failed read has zeroed it */
+		return -1;
 	}
+	scratch->window_start = address;
+	*ret = scratch->window[0];
+	return 0;
+}
+
+/* Read a word at an address: from the window, if it can be in there. */
+static __always_inline int read_word_at(struct walk *walk, __u64 address, __u64 *ret)
+{
+	if (!read_window((struct scratch *)walk, address, ret))
+		return 0;
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) ? -1 : 0;
+}
+
+static __always_inline int walk_read_plain(struct walk *walk, __u64 address, __u64 *ret)
+{
+	struct scratch *scratch = (struct scratch *)walk;
+
+	return read_window(scratch, address, ret) || *ret == scratch->trampoline ? -1 : 0;
 }
 
 static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
@@ -176,13 +202,35 @@ static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
 	return 1;
 }
 
-static __always_inline const struct unwind_rule *walk_find_rule(struct walk *walk,
-								__u64 elf_address)
+/* The place of the rule for an address, which may have another one or none; NULL: no page has it. */
+static __always_inline struct known_rule *get_known_rule(struct walk *walk, __u64 elf_address,
+							 __u32 *key)
 {
+	struct scratch *scratch = (struct scratch *)walk;
 	__u64 page_number = (elf_address >> UNWIND_PAGE_SHIFT) - walk->mapping.base_page;
-	__u32 key = elf_address & ((1 << UNWIND_PAGE_SHIFT) - 1);
+
+	if (page_number >= walk->mapping.num_pages)
+		return NULL;
+	*key = (walk->mapping.first_page + (__u32)page_number) << UNWIND_PAGE_SHIFT |
+	       (elf_address & ((1 << UNWIND_PAGE_SHIFT) - 1));
+	return &scratch->known_rules[*key * 0x9e3779b1u >> (32 - KNOWN_RULES_BITS)];
+}
+
+static __always_inline const struct unwind_rule *walk_find_known_rule(struct walk *walk,
+								      __u64 elf_address)
+{
+	__u32 key = 0;
+	struct known_rule *known = get_known_rule(walk, elf_address, &key);
+
+	return known && known->key == key ? &known->rule : NULL;
+}
+
+/* The rule for an address by its key, or NULL. */
+static __always_inline const struct unwind_rule *search_rule(__u32 key)
+{
 	__u32 zero = 0;
 	struct unwind_pages *all = bpf_map_lookup_elem(&unwind_pages, &zero);
+	__u32 pc_low = key & ((1 << UNWIND_PAGE_SHIFT) - 1);
 	struct unwind_shard *shard;
 	struct unwind_page *page;
 	__u32 shard_number;
@@ -190,10 +238,9 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 	void *inner;
 	__u32 low;
 
-	if (!all || page_number >= walk->mapping.num_pages)
+	if (!all)
 		return 0;
-	page = &all->pages[(walk->mapping.first_page + (__u32)page_number) &
-			   (UNWIND_MAX_PAGES - 1)];
+	page = &all->pages[key >> UNWIND_PAGE_SHIFT & (UNWIND_MAX_PAGES - 1)];
 	low = page->first_row;
 	length = page->num_rows;
 	shard_number = low / UNWIND_SHARD_ROWS;
@@ -208,11 +255,30 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 			break;
 		low += half &
 		       (__u32)mask_if_not_above(
-			       shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low, key);
+			       shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low, pc_low);
 		length -= half;
 	}
 	return &shard->rules[shard->rows[low & (UNWIND_SHARD_ROWS - 1)].rule &
 			     (UNWIND_SHARD_RULES - 1)];
+}
+
+static __always_inline const struct unwind_rule *walk_find_rule(struct walk *walk,
+								__u64 elf_address)
+{
+	__u32 key = 0;
+	struct known_rule *known = get_known_rule(walk, elf_address, &key);
+	const struct unwind_rule *rule;
+
+	if (!known)
+		return 0;
+	if (known->key == key)
+		return &known->rule;
+	rule = search_rule(key);
+	if (!rule)
+		return 0;
+	known->key = key;
+	known->rule = *rule;
+	return &known->rule;
 }
 
 static __always_inline void walk_note_frame_pointer(struct walk *walk, __u64 fp)
@@ -266,15 +332,27 @@ int step_hotspot(int number);
  */
 #define STEPS_AT_ONCE 8
 
+/* The verifier goes through each: more of them take longer to load, fewer longer to walk. */
+#define PLAIN_STEPS_AT_ONCE 16
+
+/* Take plain steps. Gives 0, or 1 if the next step is not plain. Not static: see above. */
+__attribute__((noinline)) int take_plain_steps(void)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (!scratch)
+		return 1;
+	return walk_take_plain_steps(&scratch->walk, scratch->stack.pcs, PLAIN_STEPS_AT_ONCE);
+}
+
 /*
- * Some steps of any kind. The loop calls nothing else, as each call in a loop is another way to its
- * next round. Gives 0 to go on, 1 at the end. Nothing is kept on the stack: deep calls nearly fill
- * it.
+ * Some steps of any kind. Gives 0 to go on, 1 at the end. Nothing is kept on the stack: deep calls
+ * nearly fill it.
  */
 __attribute__((noinline)) int walk_some_steps(int number)
 {
 	for (int i = 0; i < STEPS_AT_ONCE; i++)
-		if (walk_one_step(number) && step_hotspot(number))
+		if (take_plain_steps() && walk_one_step(number) && step_hotspot(number))
 			return 1;
 	return 0;
 }

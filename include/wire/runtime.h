@@ -36,7 +36,7 @@
  *	6  bpf/NAME_stack.h, interpreters.h    the walk in BPF, and its case of the dispatch
  *	7  src/collect/runtimes/NAME_stacks.c  its struct runtime_ops, and its row in runtime_ops.c
  *	8  include/profile/frame_kind.h        the kind of its frames
- *	9  src/base/script_name.c              what it runs by its command line (--root script)
+ *	9  src/base/script_name.c              its program by its command line (--root script)
  *	10 tests/unit/{runtime,bpf,collect}, tests/fuzz, tests/system, tests/bench/runtimes; README.md and the manual
  *
  * An interpreter that is a named runtime now moves from one list to the other, and its row in src/runtime/find.c gets a

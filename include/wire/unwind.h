@@ -111,11 +111,18 @@ struct unwind_rule {
 	int cfa_offset;  /* in bytes */
 	short fp_offset; /* in bytes, for fp_op */
 	short bx_offset; /* in bytes, for bx_op */
-	wire_u8 cfa_op;  /* enum unwind_cfa_op */
-	wire_u8 fp_op;   /* enum unwind_register_op, for the frame pointer */
-	wire_u8 bx_op;   /* enum unwind_register_op, for bx */
-	wire_u8 ra_op;   /* enum unwind_ra_op */
+	union {
+		struct {
+			wire_u8 cfa_op; /* enum unwind_cfa_op */
+			wire_u8 fp_op;  /* enum unwind_register_op, for the frame pointer */
+			wire_u8 bx_op;  /* enum unwind_register_op, for bx */
+			wire_u8 ra_op;  /* enum unwind_ra_op */
+		};
+		wire_u32 ops; /* all four: UNWIND_OPS() */
+	};
 };
+/* Machines are little endian. */
+#define UNWIND_OPS(cfa, fp, bx, ra) ((cfa) | (fp) << 8 | (bx) << 16 | (ra) << 24)
 _Static_assert(sizeof(struct unwind_rule) == 12, "struct unwind_rule is part of the wire format");
 
 struct unwind_page {

@@ -16,7 +16,7 @@
 #include "require.h"
 
 #define WALK_INLINE static inline
-#include "unwind/walk.h"
+#include "unwind/plain_step.h"
 
 #define CODE         0x7f0000400000ull
 #define STACK        0x7ffc00001000ull
@@ -165,6 +165,16 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	return rule;
 }
 
+static inline const struct unwind_rule *walk_find_known_rule(struct walk *walk, wire_u64 elf_address)
+{
+	return walk_find_rule(walk, elf_address);
+}
+
+static inline int walk_read_plain(struct walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	return walk_read(walk, address, ret);
+}
+
 /* Whether the step by this rule may lead to another stack. */
 static bool is_jump(const struct scene *scene)
 {
@@ -187,9 +197,18 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 
 	do {
 		struct walk before = *walk;
+		struct scene plain = *scene;
+		uint64_t plain_pc = UNTOUCHED;
+		bool is_plain = !walk_take_plain_steps(&plain.walk, pcs, 1);
 
+		if (walk->num_frames < WIRE_MAX_FRAMES)
+			plain_pc = pcs[walk->num_frames];
+		require(is_plain || plain_pc == UNTOUCHED);
 		scene->last_op = UNWIND_CFA_NONE;
 		is_ended = walk_step(walk, pcs);
+		if (is_plain)
+			require(!is_ended && pcs[before.num_frames] == plain_pc &&
+				!memcmp(&plain.walk, walk, sizeof(*walk)));
 		require(++num_steps <= WIRE_MAX_FRAMES + 1);
 		if (is_ended && walk->end == WALK_TOO_DEEP) {
 			require(walk->num_frames == before.num_frames);

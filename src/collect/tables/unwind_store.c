@@ -60,6 +60,7 @@ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
 	if (!store)
 		return -ENOMEM;
 	store->maps = *maps;
+	store->num_pages = 1; /* see struct known_rule */
 	store->pages = map_memory(maps->pages_fd, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
 	store->mappings =
 		map_memory(maps->mappings_fd, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);

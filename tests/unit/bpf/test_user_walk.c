@@ -101,17 +101,20 @@ static void each_mapping_is_found(void **state _unused_)
 	}
 }
 
-/* The rule's number; 0: none. */
+/* The rule's number; 0: none. From now on it is known. */
 static int find_rule(uint64_t elf_address)
 {
 	const struct unwind_rule *rule = walk_find_rule(&scratch->walk, elf_address);
 
+	assert_ptr_equal(walk_find_known_rule(&scratch->walk, elf_address), rule);
+	assert_ptr_equal(walk_find_rule(&scratch->walk, elf_address), rule);
 	return rule ? rule->cfa_offset : 0;
 }
 
-/* One page with so many rows, a rule for each 16 bytes. */
+/* One page with so many rows, a rule for each 16 bytes. Rules of earlier ones are not known any more. */
 static void make_rows(uint32_t shard, uint32_t first_row, uint32_t num_rows)
 {
+	memset(scratch->known_rules, 0, sizeof(scratch->known_rules));
 	pages[FIRST_PAGE] = (struct unwind_page){.first_row = shard * UNWIND_SHARD_ROWS + first_row,
 						 .num_rows = num_rows};
 	for (uint32_t i = 0; i < num_rows; i++) {
@@ -150,6 +153,28 @@ static void each_row_is_found(void **state _unused_)
 		shards[1]->rules[i].cfa_offset = (int)i;
 	for (uint32_t i = 0; i < UNWIND_SHARD_ROWS; i += 13)
 		assert_int_equal(find_rule(base + i), i % (UNWIND_SHARD_RULES - 1) + 1);
+}
+
+/* Rules of two pages in the same place, and at the same address in two pages. */
+static void a_known_rule_is_that_of_its_address(void **state _unused_)
+{
+	const uint64_t base = (uint64_t)BASE_PAGE << UNWIND_PAGE_SHIFT;
+
+	make_rows(0, 0, 100);
+	pages[FIRST_PAGE + 1] = (struct unwind_page){.first_row = 50, .num_rows = 50};
+	scratch->walk.mapping.num_pages = 2;
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 1600; i++)
+			assert_int_equal(find_rule(base + i), i / 16 + 1);
+		for (uint32_t i = 800; i < 1600; i++)
+			assert_int_equal(find_rule(base + 0x10000 + i), i / 16 + 1);
+		assert_null(walk_find_known_rule(&scratch->walk, base + 0x20000));
+	}
+	/* What is known is not looked for. */
+	assert_int_equal(find_rule(base + 5), 1);
+	shards[0]->rules[1].cfa_offset = 1000;
+	assert_int_equal(find_rule(base + 5), 1);
+	assert_null(walk_find_known_rule(&scratch->walk, base + 0x2000));
 }
 
 static uint64_t stack[WIRE_RAW_PAGE_BYTES / 8];
@@ -390,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_mapping_is_found),
 		TEST(each_row_is_found),
+		TEST(a_known_rule_is_that_of_its_address),
 		TEST(a_stack_is_walked_to_its_outermost_frame),
 		TEST(the_mappings_belong_to_one_program),
 		TEST(a_walk_has_a_limit_of_frames),

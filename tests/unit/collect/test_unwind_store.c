@@ -178,7 +178,8 @@ static void tables_follow_each_other(void **state _unused_)
 
 	assert_int_equal(add_table(2, 3, 1, &first), 0);
 	assert_int_equal(add_table(1, 5, 10, &second), 0);
-	assert_int_equal(second.first_page, first.first_page + 2);
+	assert_int_equal(first.first_page, 1); /* 0 is no page of a known rule */
+	assert_int_equal(second.first_page, 3);
 	assert_int_equal(unwind_store_get_row_count(store), 11);
 	assert_int_equal(num_shards_made, 1);
 	assert_int_equal(find_offset(&first, 0), 8);
@@ -231,7 +232,7 @@ static void a_row_without_a_rule_is_refused(void **state _unused_)
 	made.rows[1].rule = (uint16_t)made.table.num_rules;
 	unwind_store_prepare(store, &made.table);
 	assert_int_equal(unwind_store_add_table(store, &made.table, &placement), -EINVAL);
-	assert_int_equal(store->num_pages, 0);
+	assert_int_equal(store->num_pages, 1);
 	free(made.pages);
 	free(made.rows);
 	free(made.rules);
@@ -286,7 +287,7 @@ static void shards_are_bounded(void **state _unused_)
 	store->num_shard_rows = UNWIND_SHARD_ROWS;
 	store->shards[UNWIND_MAX_SHARDS - 1] = store->shards[0];
 	assert_int_equal(add_table(1, 1, 1, &placement), -ENOSPC);
-	assert_int_equal(store->num_pages, 1);
+	assert_int_equal(store->num_pages, 2);
 	store->num_shards = 1;
 }
 
@@ -296,7 +297,7 @@ static void without_kernel_memory_a_table_is_refused(void **state _unused_)
 
 	shards_left = 0;
 	assert_true(add_table(1, 1, 1, &placement) < 0);
-	assert_int_equal(store->num_pages, 0);
+	assert_int_equal(store->num_pages, 1);
 	shards_left = 1;
 	assert_int_equal(add_table(1, 1, 1, &placement), 0);
 }
@@ -549,7 +550,7 @@ static void a_table_that_lacked_memory_can_be_added_again(void **state _unused_)
 			break;
 		}
 		assert_int_equal(err, -ENOMEM);
-		assert_int_equal(store->num_pages, 0);
+		assert_int_equal(store->num_pages, 1);
 	}
 	assert_true(num_before > 0);
 	assert_int_equal(find_offset(&placement, 0), 8);

@@ -384,7 +384,7 @@ static void rbx_is_not_known_after_code_without_rules(_unused_ void **state)
 	scene.stack[1] = RETURN_INTO(CALLER);
 	scene.rules[CALLER] = RULE(UNWIND_CFA_BX, 16);
 	scene.stack[21] = RETURN_INTO(OUTER);
-	while (!walk_step(&scene.walk, scene.pcs))
+	while (!take_step(&scene))
 		;
 	assert_int_equal(scene.walk.end, WALK_READ_FAILED);
 }

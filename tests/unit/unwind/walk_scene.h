@@ -7,12 +7,13 @@
 
 #include "unit.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/attributes.h"
 
 #define WALK_INLINE static inline
-#include "unwind/walk.h"
+#include "unwind/plain_step.h"
 
 #define CODE          0x7f0000400000ull
 #define BIAS          0x7f0000000000ull
@@ -93,6 +94,16 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	return function < NUM_FUNCTIONS ? &scene->rules[function] : NULL;
 }
 
+static inline const struct unwind_rule *walk_find_known_rule(struct walk *walk, wire_u64 elf_address)
+{
+	return walk_find_rule(walk, elf_address);
+}
+
+static inline int walk_read_plain(struct walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	return walk_read(walk, address, ret);
+}
+
 /* The thread is in INNER, whose rule is given; its sp is STACK, which holds what the others say. */
 static _unused_ struct scene scene_of(struct unwind_rule inner)
 {
@@ -140,13 +151,31 @@ static _unused_ void add_call_before(struct scene *scene, uint64_t return_addres
 	scene->code[return_address - CODE - 5] = 0xe8;
 }
 
+/* A step. A plain one does the same. */
+static _unused_ int take_step(struct scene *scene)
+{
+	struct scene plain = *scene;
+	bool is_plain = !walk_take_plain_steps(&plain.walk, plain.pcs, 1);
+	bool is_ended;
+
+	if (!is_plain)
+		assert_memory_equal(plain.pcs, scene->pcs, sizeof(plain.pcs));
+	is_ended = walk_step(&scene->walk, scene->pcs);
+	if (!is_plain)
+		return is_ended;
+	assert_false(is_ended);
+	assert_memory_equal(&plain.walk, &scene->walk, sizeof(plain.walk));
+	assert_memory_equal(plain.pcs, scene->pcs, sizeof(plain.pcs));
+	return 0;
+}
+
 /* Takes the walk to its end. */
 static _unused_ void assert_walk(struct scene *scene, enum walk_end end, const uint64_t *pcs,
 				 size_t num_frames)
 {
 	unsigned int num_steps = 1;
 
-	while (!walk_step(&scene->walk, scene->pcs))
+	while (!take_step(scene))
 		assert_true(++num_steps <= WIRE_MAX_FRAMES + 1);
 	assert_int_equal(scene->walk.end, end);
 	assert_int_equal(scene->walk.num_frames, num_frames);
