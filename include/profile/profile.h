@@ -289,6 +289,8 @@ _must_check_ int profile_keep_timestamps(struct profile *profile);
 _must_check_ int profile_clear(struct profile *profile);
 /* NULL: they are not kept. */
 struct timestamps *profile_get_timestamps(const struct profile *profile);
+/* The same if all of them are of samples of one source, and so of one clock; else, and if there are no timestamps: NULL. */
+const struct timestamps *profile_get_times_of_one_clock(const struct profile *profile);
 /*
  * After profile_add_sample(): this part of that sample's weight was taken at this time. Does
  * nothing if timestamps are not kept, for a weight of 0 and for a sample that does not exist.

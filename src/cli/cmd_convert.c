@@ -75,8 +75,8 @@ static void warn_of_times(const struct convert_command *conversion, const struct
 {
 	const struct timestamps *times = profile_get_timestamps(profile);
 
-	if (outputs_have_times(&conversion->outputs) && timeline_is_empty(timeline) &&
-	    profile_count_sources(profile) > 1 && times && timestamps_count(times))
+	if (outputs_have_times(&conversion->outputs) && timeline_is_empty(timeline) && times &&
+	    timestamps_count(times) && !profile_get_times_of_one_clock(profile))
 		log_warning("the trace has no times: the clocks of several inputs differ; convert "
 			    "each input separately to keep its times");
 }
@@ -106,7 +106,8 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	if (outputs_open(&conversion->outputs, requests, 0, OUTPUT_MODE, &error))
+	if (outputs_open(&conversion->outputs, requests, 0,
+			 inputs_get_output_mode(paths, num_paths), &error))
 		return report(EXIT_FAILED, &error);
 	/* Zones that only become a trace need not fit into memory. */
 	if (num_paths == 1 &&

@@ -597,9 +597,13 @@ static int open_outputs(struct diff_command *session)
 {
 	const struct output_request *requests = session->options.requests.items;
 	struct error error = {0};
+	mode_t mode = OUTPUT_MODE;
 
 	if (!session->options.requests.length)
 		return EXIT_DONE;
+	for (size_t i = 0; i < ARRAY_LENGTH(session->paths); i++)
+		mode &= inputs_get_output_mode(session->paths[i].items.items,
+					       session->paths[i].items.length);
 	if (outputs_init(&session->outputs, requests, session->options.requests.length, &error))
 		return report(EXIT_USAGE, &error);
 	for (size_t i = 0; i < session->outputs.length; i++) {
@@ -611,7 +615,7 @@ static int open_outputs(struct diff_command *session)
 			  format->name);
 		return EXIT_USAGE;
 	}
-	if (outputs_open(&session->outputs, requests, 0, OUTPUT_MODE, &error))
+	if (outputs_open(&session->outputs, requests, 0, mode, &error))
 		return report(EXIT_FAILED, &error);
 	return EXIT_DONE;
 }

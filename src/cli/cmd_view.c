@@ -52,7 +52,7 @@ static int write_bytes(void *context, const void *data, size_t size)
 }
 
 /* profile  NULL: the empty page */
-static int write_page(const char *path, const struct profile *profile)
+static int write_page(const char *path, mode_t mode, const struct profile *profile)
 {
 	static const struct format_opts opts;
 	struct error error = {0};
@@ -60,7 +60,7 @@ static int write_page(const char *path, const struct profile *profile)
 	struct sink sink = {.write = write_bytes};
 	int err;
 
-	if (output_file_open(path, OUTPUT_MODE, &file, &error)) {
+	if (output_file_open(path, mode, &file, &error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
@@ -131,7 +131,7 @@ static bool open_browser(const char *path)
 static int show(const struct profile *profile)
 {
 	_cleanup_free_ char *path = make_temporary();
-	int status = path ? write_page(path, profile) : EXIT_FAILED;
+	int status = path ? write_page(path, OUTPUT_MODE_PRIVATE, profile) : EXIT_FAILED;
 
 	if (status && path)
 		unlink(path);
@@ -167,7 +167,9 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 					      &(struct call_tree_opts){0});
 	if (status)
 		return status;
-	return viewing->output ? write_page(viewing->output, profile) : show(profile);
+	return viewing->output ? write_page(viewing->output,
+					    inputs_get_output_mode(paths, num_paths), profile)
+			       : show(profile);
 }
 
 /* Whether the name is that of a file other than a page. */

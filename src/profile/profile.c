@@ -448,6 +448,23 @@ struct timestamps *profile_get_timestamps(const struct profile *profile)
 	return profile->timestamps;
 }
 
+const struct timestamps *profile_get_times_of_one_clock(const struct profile *profile)
+{
+	const struct timestamps *times = profile->timestamps;
+	uint32_t source = 0;
+
+	for (size_t i = 0; times && i < timestamps_count(times); i++) {
+		const struct sample *sample =
+			profile_get_sample(profile, timestamps_get(times, i)->sample);
+		uint32_t found = profile_get_thread(profile, sample->thread)->source;
+
+		if (i && found != source)
+			return NULL;
+		source = found;
+	}
+	return times && timestamps_count(times) ? times : NULL;
+}
+
 /*
  * Finds the sample that was just added, usually the last one: find_sample() needs no index for
  * that.

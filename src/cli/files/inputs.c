@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cli/files/experiment_group.h"
 #include "cli/files/format_list.h"
 #include "cli/files/input_code.h"
@@ -527,6 +528,21 @@ static void warn_of_others(const struct profile *profile, const struct call_tree
 			    ") and other metrics (%s): their %u stacks are skipped; "
 			    "--metric selects others",
 			    names.data ? names.data : "", num_others);
+}
+
+mode_t inputs_get_output_mode(char *const *paths, size_t num_paths)
+{
+	mode_t mode = OUTPUT_MODE;
+
+	for (size_t i = 0; i < num_paths; i++) {
+		struct stat status;
+		int err = string_equals(paths[i], "-") ? fstat(STDIN_FILENO, &status)
+						       : stat(paths[i], &status);
+
+		if (!err && S_ISREG(status.st_mode))
+			mode &= status.st_mode | OUTPUT_MODE_PRIVATE;
+	}
+	return mode;
 }
 
 int inputs_choose_metric(const struct profile *profile, const struct input_options *options,

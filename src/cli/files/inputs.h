@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/attributes.h"
 #include "cli/options/options.h"
@@ -84,6 +85,12 @@ _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 _must_check_ int inputs_read_file(const char *path, const struct input_options *options,
 				  struct profile *profile, struct timeline *timeline,
 				  struct import_counts *ret_counts);
+
+/*
+ * Mode of files that are made of these inputs: others may read them only if they may read the
+ * inputs, as with copies by cp. "-" is standard input.
+ */
+mode_t inputs_get_output_mode(char *const *paths, size_t num_paths);
 
 /*
  * Set metric and baseline: the metric that the user chose; else both of a comparison, all time of a

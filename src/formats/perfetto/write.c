@@ -153,24 +153,6 @@ static int add_part(struct sample_parts *parts, uint32_t sample, uint64_t time_n
 	return 0;
 }
 
-/* Inputs have clocks of their own: times of several would not be one order. */
-static const struct timestamps *get_times(const struct profile *profile)
-{
-	const struct timestamps *times = profile_get_timestamps(profile);
-	uint32_t source = 0;
-
-	for (size_t i = 0; times && i < timestamps_count(times); i++) {
-		const struct sample *sample =
-			profile_get_sample(profile, timestamps_get(times, i)->sample);
-		uint32_t found = profile_get_thread(profile, sample->thread)->source;
-
-		if (i && found != source)
-			return NULL;
-		source = found;
-	}
-	return times && timestamps_count(times) ? times : NULL;
-}
-
 /* From 1: 0 means no time. */
 static int add_timed_parts(struct sample_parts *parts, const struct timestamps *times,
 			   uint64_t *rests)
@@ -217,7 +199,7 @@ static int sample_parts_init(struct sample_parts *parts)
 {
 	const struct profile *profile = parts->profile;
 	uint64_t last_ns = 0;
-	int err = add_parts(parts, get_times(profile));
+	int err = add_parts(parts, profile_get_times_of_one_clock(profile));
 
 	if (err)
 		return err;
