@@ -363,11 +363,12 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
 {
 	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))
-		text_printf(text, "no thread waited for a futex%s\n",
+		text_printf(text, ": no thread waited for a futex%s\n",
 			    counts->below_min_block ? " that long" : "");
 	else
-		text_printf(text, "%.2f%% of the time%s\n", account_get_coverage(counts),
-			    counts->only_futexes ? " waited for futexes" : "");
+		text_printf(text, " stand for %.2f%% of the time %s\n",
+			    account_get_coverage(counts),
+			    counts->only_futexes ? "waited for futexes" : "off the CPU");
 }
 
 static void append_off_cpu(struct text *text, const struct account *account,
@@ -383,8 +384,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 		sum += account->off_cpu.truncated_user_stacks[i];
 	text_append_string(text, "  off-CPU      ");
 	table_append_count(text, counts->samples, 0);
-	text_printf(text,
-		    " samples, one for %.3g ms of a thread: ", (double)counts->period_ns / 1e6);
+	text_printf(text, " samples (period %.3g ms)", (double)counts->period_ns / 1e6);
 	append_coverage(text, counts);
 	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
 		if (counts->exact_ns[kind])
@@ -405,6 +405,9 @@ static void append_off_cpu(struct text *text, const struct account *account,
 		append_part(text, whole, sum, "user stacks complete");
 		text_append_char(text, '\n');
 	}
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		append_reason(text, account->off_cpu.truncated_user_stacks[i],
+			      truncation_explain((enum truncation)i));
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, counts->lost[loss], loss_explain(loss));
 	append_reason(text, counts->unnoted, "waits not recorded: too many threads");

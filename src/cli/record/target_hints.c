@@ -88,8 +88,11 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns)
 {
 	if (!options->pids.length && !options->tids.length) {
-		log_warning("no samples: the target did not run%s",
-			    options->only_futexes ? ", and waited for no lock" : "");
+		log_warning("no samples: the target did not run at any tick%s",
+			    options->only_futexes      ? ", and waited for no lock"
+			    : options->records_off_cpu ? ", and did not wait"
+						       : "; sample more often with -F, or record "
+							 "its waits with --off-cpu");
 		return;
 	}
 	for (size_t i = 0; i < options->pids.length && i < MAX_HINTS; i++)

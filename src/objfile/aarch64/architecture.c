@@ -110,6 +110,6 @@ const struct architecture aarch64_architecture = {
 	.instruction_bytes = sizeof(uint32_t),
 	.ld_cache_flags = 0x0a03, /* FLAG_AARCH64_LIB64 | FLAG_ELF_LIBC6 */
 	.musl_path = "/lib/ld-musl-aarch64.so.1",
-	.system_calls = {SCMP_ARCH_AARCH64, SCMP_ARCH_ARM},
+	.system_calls = {SCMP_ARCH_AARCH64, SCMP_ARCH_ARM, 0},
 	.interrupts = interrupts,
 };

@@ -223,12 +223,12 @@ static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused
 	append(&scene, summary_append);
 	assert_says(
 		&scene,
-		"  off-CPU      1,198 samples, one for 10 ms of a thread: 99.75% of the "
-		"time\n"
+		"  off-CPU      1,198 samples (period 10 ms) stand for 99.75% of the time off the CPU\n"
 		"               11.000 s blocked until woken\n"
 		"               1.000 s in a run queue after being woken\n"
 		"               0.012 s skipped, in 37 waits below 0.5 ms\n"
 		"               990 user stacks complete (99.0%)\n"
+		"               10 end in code without call-frame information\n"
 		"               1 samples lost: ring full\n"
 		"               20 samples lost: ring full for their stack\n"
 		"               300 samples lost: stack missing\n"
@@ -290,16 +290,15 @@ static void of_waits_for_futexes_it_is_reported_what_was_left_out_and_that_there
 					       .other_waits_ns = 2000000000,
 					       .exact_ns = {[WAIT_BLOCKED] = 500000000},
 					       .sampled_ns = {[WAIT_BLOCKED] = 490000000}},
-		       "  off-CPU      50 samples, one for 10 ms of a thread: 98.00% of the time "
+		       "  off-CPU      50 samples (period 10 ms) stand for 98.00% of the time "
 		       "waited for futexes\n"
 		       "               0.500 s blocked until woken\n"
 		       "               2.000 s skipped, in 37 waits for anything but a futex\n");
-	assert_futexes(
-		(struct off_cpu_counts){0},
-		"  off-CPU      0 samples, one for 10 ms of a thread: no thread waited for a futex\n");
+	assert_futexes((struct off_cpu_counts){0},
+		       "  off-CPU      0 samples (period 10 ms): no thread waited for a futex\n");
 	assert_futexes(
 		(struct off_cpu_counts){.below_min_block = 3},
-		"  off-CPU      0 samples, one for 10 ms of a thread: no thread waited for a futex that long\n");
+		"  off-CPU      0 samples (period 10 ms): no thread waited for a futex that long\n");
 }
 
 /* What of 10 s is in no sum, and what the summary says then. */

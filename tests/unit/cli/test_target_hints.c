@@ -131,9 +131,12 @@ static void what_cannot_be_read_has_not_ended(void **state _unused_)
 static void without_a_target_there_is_one_sentence(void **state _unused_)
 {
 	call(explain, 0, 0);
-	assert_string_equal(message, "stackwide: warning: no samples: the target did not run\n");
+	assert_string_equal(
+		message,
+		"stackwide: warning: no samples: the target did not run at any tick; sample more "
+		"often with -F, or record its waits with --off-cpu\n");
 	call(explain_locks, 0, 0);
-	assert_has("did not run, and waited for no lock\n");
+	assert_has("did not run at any tick, and waited for no lock\n");
 }
 
 static void no_more_is_said_than_a_person_reads(void **state _unused_)
