@@ -379,8 +379,10 @@ static int refuse_group(struct regex_parser *parser, const char *open)
 	if (*c == '<' && (c[1] == '=' || c[1] == '!'))
 		return refuse(parser, open, "look-behind, (?<%c…), is not supported", c[1]);
 	if (string_starts_with(c, "i)"))
-		return refuse(parser, open, "(?i) is only supported at the start, for the whole");
-	return refuse(parser, open, "only (?:…) and, at the start, (?i) are supported");
+		return refuse(parser, open, "(?i) is only supported at the start of the pattern");
+	return refuse(
+		parser, open,
+		"of groups with a question mark, only (?:…) and, at the start, (?i) are supported");
 }
 
 /* Behind its parenthesis. */

@@ -611,7 +611,8 @@ static int open_outputs(struct diff_command *session)
 
 		if (holds_comparison(format))
 			continue;
-		log_error("the format %s cannot hold a comparison; use diff.folded, svg or json",
+		log_error("the format %s cannot hold a comparison; use diff.folded, "
+			  "svg, json, html or pprof",
 			  format->name);
 		return EXIT_USAGE;
 	}

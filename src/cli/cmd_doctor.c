@@ -95,8 +95,7 @@ static void report_version(const struct runtime_process *first, size_t count)
 		 : is_named      ? "; its frames are not supported"
 				 : "; unsupported build");
 	if (row->advice)
-		snprintf(finding.fix, sizeof(finding.fix), "to name its code, run it with %s",
-			 row->advice);
+		snprintf(finding.fix, sizeof(finding.fix), "to name its code, use %s", row->advice);
 	else if (!first->is_known)
 		snprintf(finding.fix, sizeof(finding.fix), "stacks show the interpreter itself");
 	print_finding(&finding);

@@ -51,7 +51,7 @@ static int choose_formats(struct record_command *session)
 		return EXIT_USAGE;
 	}
 	if (options->zones_paths.length && !outputs_have_times(&session->outputs)) {
-		log_error("--zones needs an output with times: add -o FILE.pftrace");
+		log_error("--zones needs a trace: add -o FILE.pftrace");
 		return EXIT_USAGE;
 	}
 	if (options->records_schedule && !outputs_have_times(&session->outputs)) {

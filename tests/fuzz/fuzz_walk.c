@@ -165,7 +165,8 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	return rule;
 }
 
-static inline const struct unwind_rule *walk_find_known_rule(struct walk *walk, wire_u64 elf_address)
+static inline const struct unwind_rule *walk_find_known_rule(struct walk *walk,
+							     wire_u64 elf_address)
 {
 	return walk_find_rule(walk, elf_address);
 }

@@ -119,4 +119,4 @@ check_trace "$TMPDIR/exec.pftrace"
 status=0
 "$STACKWIDE" record -d 1 --zones x -o "$TMPDIR/x.folded" 2>"$TMPDIR/record.err" || status=$?
 ((status == 2)) || fail "--zones without a trace ended with status $status"
-grep -q 'needs an output with times' "$TMPDIR/record.err" || fail "it does not say why"
+grep -q 'zones needs a trace' "$TMPDIR/record.err" || fail "it does not say why"

@@ -401,7 +401,8 @@ int record_options_check(const struct record_options *options)
 	}
 	lonely = find_lonely_option(options);
 	if (lonely) {
-		log_error("%s needs --off-cpu", lonely);
+		log_error("%s needs --off-cpu%s", lonely,
+			  string_equals(lonely, "--metric") ? " or -e" : "");
 		return -EINVAL;
 	}
 	if (options->event_count && !options->event_lists.length) {

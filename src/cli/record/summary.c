@@ -366,7 +366,7 @@ static void append_coverage(struct text *text, const struct off_cpu_counts *coun
 		text_printf(text, ": no thread waited for a futex%s\n",
 			    counts->below_min_block ? " that long" : "");
 	else
-		text_printf(text, " stand for %.2f%% of the time %s\n",
+		text_printf(text, " represent %.2f%% of the time %s\n",
 			    account_get_coverage(counts),
 			    counts->only_futexes ? "waited for futexes" : "off the CPU");
 }

@@ -85,14 +85,24 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 		    state.comm, (double)duration_ns / 1e9, why.data);
 }
 
+static void explain_nothing(const struct record_options *options)
+{
+	if (options->event_lists.length)
+		log_warning("no samples: no event happened in the target");
+	else if (options->only_futexes)
+		log_warning("no samples: the target did not run at any tick, and waited for no "
+			    "lock");
+	else if (options->records_off_cpu)
+		log_warning("no samples: the target did not run at any tick, and did not wait");
+	else
+		log_warning("no samples: the target did not run at any tick; sample more often "
+			    "with -F, or record its waits with --off-cpu");
+}
+
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns)
 {
-	if (!options->pids.length && !options->tids.length) {
-		log_warning("no samples: the target did not run at any tick%s",
-			    options->only_futexes      ? ", and waited for no lock"
-			    : options->records_off_cpu ? ", and did not wait"
-						       : "; sample more often with -F, or record "
-							 "its waits with --off-cpu");
+	if (options->event_lists.length || (!options->pids.length && !options->tids.length)) {
+		explain_nothing(options);
 		return;
 	}
 	for (size_t i = 0; i < options->pids.length && i < MAX_HINTS; i++)

@@ -482,7 +482,7 @@ static void what_no_output_shows_is_refused(void **state _unused_)
 	*(char **)array_add(&session.options.zones_paths) = zones;
 	assert_int_equal(choose("a.pftrace", NULL), 0);
 	assert_int_equal(choose("a.folded", NULL), EXIT_USAGE);
-	assert_non_null(strstr(message, "--zones needs an output with times"));
+	assert_non_null(strstr(message, "--zones needs a trace"));
 	array_release(&session.options.zones_paths);
 	session.options.records_schedule = true;
 	assert_int_equal(choose("a.pftrace", NULL), 0);

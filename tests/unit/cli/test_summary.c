@@ -223,7 +223,7 @@ static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused
 	append(&scene, summary_append);
 	assert_says(
 		&scene,
-		"  off-CPU      1,198 samples (period 10 ms) stand for 99.75% of the time off the CPU\n"
+		"  off-CPU      1,198 samples (period 10 ms) represent 99.75% of the time off the CPU\n"
 		"               11.000 s blocked until woken\n"
 		"               1.000 s in a run queue after being woken\n"
 		"               0.012 s skipped, in 37 waits below 0.5 ms\n"
@@ -290,7 +290,7 @@ static void of_waits_for_futexes_it_is_reported_what_was_left_out_and_that_there
 					       .other_waits_ns = 2000000000,
 					       .exact_ns = {[WAIT_BLOCKED] = 500000000},
 					       .sampled_ns = {[WAIT_BLOCKED] = 490000000}},
-		       "  off-CPU      50 samples (period 10 ms) stand for 98.00% of the time "
+		       "  off-CPU      50 samples (period 10 ms) represent 98.00% of the time "
 		       "waited for futexes\n"
 		       "               0.500 s blocked until woken\n"
 		       "               2.000 s skipped, in 37 waits for anything but a futex\n");

@@ -61,6 +61,24 @@ static void explain_locks(const struct record_options *options)
 	explain(&locks);
 }
 
+static void explain_waits(const struct record_options *options)
+{
+	struct record_options waits = *options;
+
+	waits.records_off_cpu = true;
+	explain(&waits);
+}
+
+static void explain_events(const struct record_options *options)
+{
+	static const char *lists[] = {"page-faults"};
+	struct record_options events = *options;
+
+	events.event_lists.items = lists;
+	events.event_lists.length = 1;
+	explain(&events);
+}
+
 static void assert_has(const char *part)
 {
 	if (!strstr(message, part))
@@ -137,6 +155,11 @@ static void without_a_target_there_is_one_sentence(void **state _unused_)
 		"often with -F, or record its waits with --off-cpu\n");
 	call(explain_locks, 0, 0);
 	assert_has("did not run at any tick, and waited for no lock\n");
+	call(explain_waits, 0, 0);
+	assert_has("did not run at any tick, and did not wait\n");
+	call(explain_events, 1, 0);
+	assert_string_equal(message,
+			    "stackwide: warning: no samples: no event happened in the target\n");
 }
 
 static void no_more_is_said_than_a_person_reads(void **state _unused_)
