@@ -316,6 +316,18 @@ bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash)
 	return known && known->end == WIRE_RUNTIME_DEEP;
 }
 
+/* Without a frame in any stack so far, the array has no items to point to. */
+static struct runtime_frame_list list_frames(const struct runtime_stacks *stacks,
+					     const struct known_frames *known)
+{
+	return (struct runtime_frame_list){
+		.items = known->num_frames ? &stacks->frames.items[known->first] : NULL,
+		.length = known->num_frames,
+		.end = known->end,
+		.have_come = true,
+	};
+}
+
 /* The frames of the stack are unknown. */
 static void put_native(struct runtime_splice *splice)
 {
@@ -342,12 +354,7 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	int err = 0;
 
 	if (known)
-		splice.frames = (struct runtime_frame_list){
-			.items = stacks->frames.items + known->first,
-			.length = known->num_frames,
-			.end = known->end,
-			.have_come = true,
-		};
+		splice.frames = list_frames(stacks, known);
 	if (splice.build && splice.build->runtime != runtime)
 		splice.build = NULL;
 	if (known || (version.is_there && !runtime_is_named(runtime)))

@@ -66,10 +66,14 @@ int known_stacks_add(struct known_stacks *stacks, uint64_t hash, const uint64_t 
 void known_stacks_get_pcs(const struct known_stacks *stacks, const struct known_stack *stack,
 			  uint64_t *ret)
 {
-	struct bytes bytes = bytes_of(stacks->distances.items + stack->first_byte,
-				      stacks->distances.length - stack->first_byte);
+	struct bytes bytes;
 	uint64_t last = 0;
 
+	/* Without a pc in any stack so far, the array has no bytes to point to. */
+	if (!stack->num_pcs)
+		return;
+	bytes = bytes_of(&stacks->distances.items[stack->first_byte],
+			 stacks->distances.length - stack->first_byte);
 	for (uint32_t i = 0; i < stack->num_pcs; i++) {
 		uint64_t number = leb128_read_unsigned(&bytes);
 

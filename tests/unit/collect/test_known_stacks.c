@@ -46,6 +46,15 @@ static void a_stack_comes_back_as_it_was_added(void **state _unused_)
 	known_stacks_release(&stacks);
 }
 
+static void the_first_stack_may_be_empty(void **state _unused_)
+{
+	struct known_stacks stacks = {0};
+
+	assert_int_equal(known_stacks_add(&stacks, 1, NULL, 0), 0);
+	assert_pcs(&stacks, 1, NULL, 0);
+	known_stacks_release(&stacks);
+}
+
 static uint64_t next_random(void)
 {
 	return (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
@@ -137,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_comes_back_as_it_was_added),
+		cmocka_unit_test(the_first_stack_may_be_empty),
 		cmocka_unit_test(stacks_of_any_pcs_and_depth_come_back),
 		cmocka_unit_test(a_pc_near_the_last_one_takes_three_bytes),
 		cmocka_unit_test(stacks_behind_16_mib_of_others_come_back),

@@ -112,6 +112,33 @@ static void records_of_too_many_frames_are_ignored(void **state)
 	assert_false(is_kept(*state, WIRE_MAX_RUNTIME_FRAMES + 1, WIRE_MAX_RUNTIME_FRAMES + 1, 0));
 }
 
+/* No stack has a frame so far. */
+static void stacks_without_frames_are_spliced(void **state)
+{
+	static const uint64_t pcs[] = {0x401000, 0x402000};
+	struct scene *scene = *state;
+
+	for (uint8_t runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++) {
+		struct wire_runtime_stack record = {
+			.type = WIRE_RUNTIME_STACK, .hash = HASH + runtime, .runtime = runtime};
+		struct runtime_sample sample = {.process = find(scene->fixture, 1, PID, NO_GEN),
+						.generation = NO_GEN,
+						.frames = HASH + runtime};
+		struct runtime_level levels[RUNTIME_MAX_LEVELS];
+		struct runtime_verdict verdict;
+		uint32_t num_levels;
+
+		assert_int_equal(runtime_stacks_add(scene->stacks, &record,
+						    offsetof(struct wire_runtime_stack, frames)),
+				 0);
+		assert_int_equal(runtime_stacks_splice(scene->stacks, &sample, pcs,
+						       ARRAY_LENGTH(pcs), levels, &num_levels,
+						       &verdict),
+				 0);
+		assert_int_equal(num_levels, ARRAY_LENGTH(pcs));
+	}
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_scene, tear_down_scene)
 
 int main(void)
@@ -123,6 +150,7 @@ int main(void)
 		SCENE_TEST(records_whose_last_frame_is_cut_are_ignored),
 		SCENE_TEST(records_without_a_frame_are_heads),
 		SCENE_TEST(records_of_too_many_frames_are_ignored),
+		SCENE_TEST(stacks_without_frames_are_spliced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
