@@ -241,20 +241,26 @@ static const union wire_schedule_slot *take_event(struct schedule_decoder *decod
 	return slot;
 }
 
+static void give_inserted(struct schedule_decoder *decoder, struct schedule_event *ret)
+{
+	give_switch(decoder, &decoder->inserted[--decoder->num_inserted], ret);
+}
+
 bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_event *ret)
 {
 	const union wire_schedule_slot *slot;
 	struct sched_switch on_cpu;
 
-	if (!decoder->num_inserted) {
-		slot = take_event(decoder);
-		if (!slot)
-			return false;
-		if (slot->event.kind == WIRE_SCHEDULE_UNSEEN)
-			insert_unseen(decoder, &slot[0].event, &slot[1].unseen);
-	}
 	if (decoder->num_inserted) {
-		give_switch(decoder, &decoder->inserted[--decoder->num_inserted], ret);
+		give_inserted(decoder, ret);
+		return true;
+	}
+	slot = take_event(decoder);
+	if (!slot)
+		return false;
+	if (slot->event.kind == WIRE_SCHEDULE_UNSEEN) {
+		insert_unseen(decoder, &slot[0].event, &slot[1].unseen);
+		give_inserted(decoder, ret);
 		return true;
 	}
 	decoder->last_ns = slot->event.time_ns;
