@@ -29,11 +29,11 @@ record_program --to text -o - >stdout
 grep -q burn_60 stdout || fail "no table on standard output"
 
 # A name of its own, told at the end.
+extension=html
+"$STACKWIDE" view -o page.html || extension=svg
 rm -f -- *
 record_program
-extension=html
-if [[ ! -s $(dirname "$STACKWIDE")/viewer.html ]]; then
-    extension=svg
+if [[ $extension = svg ]]; then
     grep -q 'without its viewer' record.err || fail "no word of the missing viewer"
 fi
 name=$(ls ./stackwide-*)

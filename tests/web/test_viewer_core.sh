@@ -14,7 +14,7 @@ skip() {
 }
 
 command -v node >/dev/null || skip "there is no node (package nodejs): scripts/install-deps --tests installs it"
-[[ -s $(dirname "$STACKWIDE")/viewer.wasm ]] || skip "the program was built without its viewer, for want of packages that scripts/install-deps names"
+[[ -s $(dirname "$STACKWIDE")/viewer.wasm ]] || skip "the build folder has no viewer: scripts/install-deps names its packages, and a build with G=FOLDER leaves it there"
 page_bytes=$(stat -c %s "$(dirname "$STACKWIDE")/viewer.html")
 # A bound on its growth, which every reader adds to; compilers differ by one in a hundred.
 if ((page_bytes > 480 * 1024)); then

@@ -4,7 +4,7 @@
 # runs: beside others
 . "$(dirname "$0")/web.sh"
 
-[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer, for want of packages that scripts/install-deps names"
+[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the build folder has no viewer: scripts/install-deps names its packages, and a build with G=FOLDER leaves it there"
 
 # make_samples FIRST_S COUNT: every 37 ms, of three threads and five functions.
 make_samples() {

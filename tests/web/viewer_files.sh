@@ -1,7 +1,7 @@
 # Sourced by the tests of the viewer after web.sh: makes the files that they open, in $scratch.
 # shellcheck shell=bash disable=SC2154
 
-[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer, for want of packages that scripts/install-deps names"
+[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the build folder has no viewer: scripts/install-deps names its packages, and a build with G=FOLDER leaves it there"
 
 # Recursion, so that first and last occurrences differ.
 cat >"$scratch/loop.folded" <<'END'
