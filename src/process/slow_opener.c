@@ -627,7 +627,7 @@ static void replace(struct slow_opener *opener, const struct opener_head *head, 
 	if (!stop(opener))
 		opener->num_left_behind++;
 	note_failure(opener, head->pid);
-	log_debug("%s of process %d does not answer%s%s",
+	log_debug("%s of process %d did not answer in time%s%s",
 		  head->kind == READ_MEMORY ? "the memory" : "a file", head->pid,
 		  path[0] ? ": " : "", path);
 }

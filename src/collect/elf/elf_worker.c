@@ -627,8 +627,9 @@ static int exchange(const struct elf_worker *worker, const struct worker_process
 
 static const char *explain(int err)
 {
-	return err == -ETIMEDOUT ? "takes too long to read"
-				 : "killed the process that was reading it";
+	return err == -ETIMEDOUT ? "it was not read in time"
+	       : err == -EBADMSG ? "the answer of its reader was invalid"
+				 : "its reader ended";
 }
 
 /*
@@ -653,7 +654,8 @@ static int ask_within(struct elf_worker *worker, const struct elf_request *head,
 	if (atomic_load(&worker->is_cancelled))
 		return -ECANCELED;
 	if (are_given_up(worker, file->owner))
-		return error_set(error, -ETIMEDOUT, "%s: files of its owner take too long to read",
+		return error_set(error, -ETIMEDOUT,
+				 "%s: no more files of its owner are read, as reading some failed",
 				 file->path);
 	err = process->worker.fd < 0 ? start(worker, process) : 0;
 	if (err)
@@ -671,8 +673,8 @@ static int ask_within(struct elf_worker *worker, const struct elf_request *head,
 		return err;
 	if (process == &worker->processes[OTHERS])
 		count_failure(worker, file->owner, err == -ETIMEDOUT && used_cpu_ns < limit_ns / 2);
-	log_debug("%s %s", file->path, explain(err));
-	return error_set(error, err, "%s: it %s", file->path, explain(err));
+	log_debug("%s: %s", file->path, explain(err));
+	return error_set(error, err, "%s: %s", file->path, explain(err));
 }
 
 static int ask(struct elf_worker *worker, const struct elf_request *head,

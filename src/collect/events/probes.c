@@ -755,7 +755,7 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 /*
  * Attaching a probe waits, uninterruptibly, for the memory map of every process that has mapped the
  * file. It blocks all forks meanwhile (Linux kernel/events/uprobes.c, register_for_each_vma(),
- * dup_mmap_sem). A process that does not answer the opener has its map locked, possibly for ever.
+ * dup_mmap_sem). A process that does not answer the opener may have its map locked, for ever.
  * Looking up a range in map_files takes that lock and reads nothing.
  */
 static int check_answer(struct slow_opener *opener, pid_t pid, struct error *error)
@@ -777,8 +777,9 @@ static int check_answer(struct slow_opener *opener, pid_t pid, struct error *err
 		return 0;
 	clean_text(state.comm);
 	return error_set(error, -EBUSY,
-			 "process %d (%s) keeps its memory map locked: a probe would hang, and "
-			 "block all forks; end the process, or record without probes of programs",
+			 "process %d (%s) did not answer in time: if it keeps its memory map "
+			 "locked, a probe would hang, and block all forks; try again, end the "
+			 "process, or record without probes of programs",
 			 pid, state.comm);
 }
 
