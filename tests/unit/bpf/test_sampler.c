@@ -381,6 +381,63 @@ static void a_stack_is_known_by_its_frames_alone(void **state _unused_)
 	assert_int_equal(fake_record_count(WIRE_STACK), 3);
 }
 
+static uint64_t hash_of(const uint64_t *pcs, uint64_t num_frames, uint64_t seed)
+{
+	struct wire_stack *stack = get_scratch_stack();
+
+	/* Frames of the stack before are beyond its end. */
+	memset(stack->pcs, (int)(0x40 + num_frames), sizeof(stack->pcs));
+	memcpy(stack->pcs, pcs, num_frames * sizeof(*pcs));
+	return hash_stack(num_frames, seed);
+}
+
+/* Each frame, its place, the number of frames, and the seed. */
+static void the_hash_covers_all_of_a_stack(void **state _unused_)
+{
+	static uint64_t pcs[WIRE_MAX_FRAMES + 1];
+	static const uint64_t numbers[] = {
+		1, 2, 3, 4, 5, 8, 9, 31, 32, 33, WIRE_MAX_FRAMES - 1, WIRE_MAX_FRAMES};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+		const uint64_t num = numbers[i];
+		uint64_t hash;
+
+		for (uint64_t j = 0; j < num; j++)
+			pcs[j] = 0x400000 + 0x10 * j;
+		hash = hash_of(pcs, num, 7);
+		assert_true(hash == hash_of(pcs, num, 7));
+		memset(get_scratch_stack()->pcs + num, 0x77,
+		       (WIRE_MAX_FRAMES - num) * sizeof(*pcs));
+		assert_true(hash == hash_stack(num, 7));
+		assert_true(hash != hash_of(pcs, num, 8));
+		assert_true(hash != hash_of(pcs, num - 1, 7));
+		for (uint64_t j = 0; j < num; j++) {
+			const uint64_t pc = pcs[j];
+
+			pcs[j] = pc + 1;
+			assert_true(hash != hash_of(pcs, num, 7));
+			/* In turns with the frame after it, and with that of the same sum. */
+			for (uint64_t distance = 1; distance <= 2 && j + distance < num;
+			     distance++) {
+				pcs[j] = pcs[j + distance];
+				pcs[j + distance] = pc;
+				assert_true(hash != hash_of(pcs, num, 7));
+				pcs[j + distance] = pcs[j];
+			}
+			pcs[j] = pc;
+		}
+	}
+	/* A frame of 0 at the end is a frame. The two sums count the same frames in different ways. */
+	pcs[0] = 0x400000;
+	pcs[1] = pcs[2] = pcs[3] = 0;
+	for (uint64_t num = 1; num < 4; num++)
+		assert_true(hash_of(pcs, num, 7) != hash_of(pcs, num + 1, 7));
+	assert_true(hash_of((uint64_t[]){0x1000, 0x2000}, 2, 2) !=
+		    hash_of((uint64_t[]){0x3000, 0x3000}, 2, 2));
+	assert_true(hash_of((uint64_t[]){0x1000, 0x1000}, 2, 2) !=
+		    hash_of((uint64_t[]){0x3000, 0x3000}, 2, 2));
+}
+
 static bool is_published(uint32_t pid)
 {
 	return fake_map_lookup(fake_map_find(&unwind_processes), &pid);
@@ -695,6 +752,7 @@ int main(void)
 		TEST(the_end_of_a_target_wakes_user_space),
 		TEST(an_exiting_thread_stays_in_the_filter_by_its_own_number),
 		TEST(a_stack_is_known_by_its_frames_alone),
+		TEST(the_hash_covers_all_of_a_stack),
 		TEST(published_processes_follow_fork_exec_and_exit),
 		TEST(a_stack_area_is_sent_once),
 		TEST(a_full_ring_leaves_the_area_to_the_next_tick),

@@ -177,6 +177,56 @@ static void a_known_rule_is_that_of_its_address(void **state _unused_)
 	assert_null(walk_find_known_rule(&scratch->walk, base + 0x2000));
 }
 
+/* A table of one page with one rule. */
+static void make_table(uint32_t page, uint32_t row, int cfa_offset)
+{
+	pages[page] = (struct unwind_page){.first_row = row, .num_rows = 1};
+	shards[0]->rows[row] = (struct unwind_row){.rule = (uint16_t)(row + 1)};
+	shards[0]->rules[row + 1] =
+		(struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = cfa_offset};
+}
+
+/* Tables of other files are before and after that of a mapping, and their rules are known. */
+static void a_mapping_has_no_rules_of_its_neighbours(void **state _unused_)
+{
+	const uint64_t base = (uint64_t)BASE_PAGE << UNWIND_PAGE_SHIFT;
+	const uint64_t end = base + (1 << UNWIND_PAGE_SHIFT);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		make_table(FIRST_PAGE - 1 + i, i, 8 * ((int)i + 1));
+		scratch->walk.mapping = (struct unwind_mapping){
+			.first_page = FIRST_PAGE - 1 + i, .num_pages = 1, .base_page = BASE_PAGE};
+		assert_int_equal(find_rule(base), 8 * (i + 1));
+		assert_int_equal(find_rule(end - 1), 8 * (i + 1));
+	}
+	scratch->walk.mapping.first_page = FIRST_PAGE;
+	assert_int_equal(find_rule(base), 16);
+	assert_int_equal(find_rule(end - 1), 16);
+	assert_int_equal(find_rule(base - 1), 0);
+	assert_int_equal(find_rule(base - (1 << UNWIND_PAGE_SHIFT)), 0);
+	assert_int_equal(find_rule(end), 0);
+	assert_int_equal(find_rule(end + (1 << UNWIND_PAGE_SHIFT) - 1), 0);
+	assert_int_equal(find_rule(base + (1ull << 32)), 0);
+	assert_int_equal(find_rule(base - (1ull << 32)), 0);
+}
+
+/* No rule is known at first, and a place without a rule has key 0. */
+static void a_mapping_without_pages_has_no_rule(void **state _unused_)
+{
+	const uint64_t addresses[] = {0, 1, 0xffff, 0x10000, UINT64_MAX, UINT64_MAX - 0xffff};
+
+	scratch->walk.mapping = (struct unwind_mapping){0};
+	for (size_t i = 0; i < ARRAY_LENGTH(addresses); i++)
+		assert_int_equal(find_rule(addresses[i]), 0);
+	/* User space gives page 0 to no table, so the first table has no key 0. */
+	make_table(1, 0, 8);
+	scratch->walk.mapping = (struct unwind_mapping){.first_page = 1, .num_pages = 1};
+	assert_null(walk_find_known_rule(&scratch->walk, 0));
+	assert_int_equal(find_rule(0), 8);
+	for (size_t i = 3; i < ARRAY_LENGTH(addresses); i++)
+		assert_int_equal(find_rule(addresses[i]), 0);
+}
+
 static uint64_t stack[WIRE_RAW_PAGE_BYTES / 8];
 
 /* A program of one mapping, whose functions have a frame of two words; the outermost one has none. */
@@ -253,6 +303,184 @@ static void a_walk_has_a_limit_of_frames(void **state _unused_)
 	assert_int_equal(scratch->sample.walk_end, WALK_COMPLETE);
 }
 
+/* Walk from the same registers as before. */
+static void walk_again(uint32_t num_frames, enum walk_end end)
+{
+	scratch->registers = registers;
+	assert_int_equal(walk_user_stack(), num_frames);
+	assert_int_equal(scratch->sample.walk_end, end);
+}
+
+/* The rule for the outermost frame is no plain one. The others are known from the second walk on. */
+static void known_rules_give_the_same_stack(void **state _unused_)
+{
+	const uint64_t fp = SP + 0x200;
+
+	make_program();
+	shards[0]->rows[1] = (struct unwind_row){.pc_low = 0x300, .rule = 3};
+	shards[0]->rows[2] = (struct unwind_row){.pc_low = 0x400, .rule = 4};
+	shards[0]->rows[3] = (struct unwind_row){.pc_low = 0x800, .rule = 2};
+	pages[FIRST_PAGE].num_rows = 4;
+	shards[0]->rules[3] = (struct unwind_rule){.cfa_op = UNWIND_CFA_FP,
+						   .cfa_offset = 16,
+						   .fp_op = UNWIND_REGISTER_AT_CFA,
+						   .fp_offset = -16};
+	shards[0]->rules[4] = (struct unwind_rule){.cfa_op = UNWIND_CFA_SP,
+						   .cfa_offset = 24,
+						   .fp_op = UNWIND_REGISTER_AT_CFA,
+						   .fp_offset = -24};
+	registers.bp = fp;
+	stack[(SP - STACK) / 8 + 1] = TEXT + 0x310; /* by fp */
+	stack[(fp - STACK) / 8] = fp + 0x100;
+	stack[(fp - STACK) / 8 + 1] = TEXT + 0x410; /* saves another fp */
+	stack[(fp - STACK) / 8 + 2] = fp + 0x180;
+	stack[(fp - STACK) / 8 + 4] = TEXT + 0x220;
+	stack[(fp - STACK) / 8 + 6] = TEXT + 0x320; /* by the saved one */
+	stack[(fp - STACK) / 8 + 0x30] = 0;
+	stack[(fp - STACK) / 8 + 0x31] = TEXT + 0x900;
+	for (int i = 0; i < 3; i++) {
+		memset(scratch->stack.pcs, 0, sizeof(scratch->stack.pcs));
+		walk_again(6, WALK_COMPLETE);
+		assert_true(scratch->stack.pcs[0] == ((TEXT + 0x100) | WIRE_PC_EXACT));
+		assert_int_equal(scratch->stack.pcs[1], TEXT + 0x310);
+		assert_int_equal(scratch->stack.pcs[2], TEXT + 0x410);
+		assert_int_equal(scratch->stack.pcs[3], TEXT + 0x220);
+		assert_int_equal(scratch->stack.pcs[4], TEXT + 0x320);
+		assert_int_equal(scratch->stack.pcs[5], TEXT + 0x900);
+		assert_int_equal(scratch->sample.outermost_sp, fp + 0x190);
+	}
+	/* The words on the stack are read each time. */
+	stack[(fp - STACK) / 8 + 2] = fp + 0x190;
+	stack[(fp - STACK) / 8 + 0x33] = TEXT + 0x910;
+	walk_again(6, WALK_COMPLETE);
+	assert_int_equal(scratch->stack.pcs[5], TEXT + 0x910);
+	stack[(SP - STACK) / 8 + 1] = TEXT + 0x920;
+	walk_again(2, WALK_COMPLETE);
+	assert_int_equal(scratch->stack.pcs[1], TEXT + 0x920);
+}
+
+/* Some at once: the first step finds the mapping and the rule. */
+static void plain_steps_are_taken_some_at_once(void **state _unused_)
+{
+	make_program();
+	for (size_t i = (SP - STACK) / 8 + 1; i < ARRAY_LENGTH(stack); i += 2)
+		stack[i] = TEXT + 0x210;
+	walk_start(&scratch->walk, &(struct wire_registers){.pc = TEXT + 0x100, .sp = SP});
+	scratch->walk.first_mapping = FIRST_MAPPING;
+	scratch->walk.num_mappings = 1;
+	assert_int_equal(take_plain_steps(), 1);
+	assert_int_equal(scratch->walk.num_frames, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(walk_one_step(0), 0);
+		assert_int_equal(scratch->walk.num_frames, i + 1);
+	}
+	for (uint32_t i = 1; i < 4; i++) {
+		assert_int_equal(take_plain_steps(), 0);
+		assert_int_equal(scratch->walk.num_frames, 2 + i * PLAIN_STEPS_AT_ONCE);
+	}
+}
+
+/* Words of a stack of so many frames; a window that starts at any of them can be read. */
+#define DEEP_WORDS(num_frames) (2 * (num_frames) + WINDOW_WORDS)
+
+/* A stack of just so many frames, whose pcs all differ. */
+static void make_deep_stack(uint64_t *deep, uint32_t num_frames)
+{
+	for (uint32_t i = 1; i < num_frames; i++)
+		deep[2 * i - 1] = TEXT + (i + 1 < num_frames ? 0x100 + i : 0x900);
+	fake_memory_add(0x10000, deep, DEEP_WORDS(num_frames) * sizeof(*deep));
+	registers.sp = 0x10000;
+}
+
+/* At first every step looks for its rule, then most are plain. None is plain where fp is saved at fp. */
+static void a_stack_is_truncated_by_its_depth_alone(void **state _unused_)
+{
+	static uint64_t deep[DEEP_WORDS(WIRE_MAX_FRAMES + 3)];
+
+	for (uint32_t num = WIRE_MAX_FRAMES - 20; num <= WIRE_MAX_FRAMES + 3; num++)
+		for (uint8_t fp_op = 0; fp_op <= UNWIND_REGISTER_AT_FP; fp_op++) {
+			const bool is_whole = num <= WIRE_MAX_FRAMES;
+
+			set_up(NULL);
+			make_program();
+			shards[0]->rules[1].fp_op = fp_op;
+			make_deep_stack(deep, num);
+			for (int i = 0; i < 3; i++) {
+				walk_again(is_whole ? num : WIRE_MAX_FRAMES,
+					   is_whole ? WALK_COMPLETE : WALK_TOO_DEEP);
+				for (uint32_t j = 1; j + 1 < num && j < WIRE_MAX_FRAMES; j++)
+					assert_int_equal(scratch->stack.pcs[j], TEXT + 0x100 + j);
+			}
+		}
+}
+
+/* Two programs with code at the same addresses, walked in turns: the frames of one have another size. */
+static void known_rules_are_those_of_the_program(void **state _unused_)
+{
+	struct unwind_process other = {
+		.first_mapping = FIRST_MAPPING + 1, .num_mappings = 1, .generation = 3};
+	uint32_t pid = 8;
+
+	make_program();
+	mappings[FIRST_MAPPING + 1] = mappings[FIRST_MAPPING];
+	mappings[FIRST_MAPPING + 1].first_page = FIRST_PAGE + 1;
+	pages[FIRST_PAGE + 1] = (struct unwind_page){.first_row = 2, .num_rows = 2};
+	shards[0]->rows[2] = (struct unwind_row){.pc_low = 0, .rule = 3};
+	shards[0]->rows[3] = (struct unwind_row){.pc_low = 0x800, .rule = 2};
+	shards[0]->rules[3] = (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = 24};
+	assert_int_equal(fake_map_update(fake_map_find(&unwind_processes), &pid, &other), 0);
+	stack[(SP - STACK) / 8 + 2] = TEXT + 0x310;
+	stack[(SP - STACK) / 8 + 5] = TEXT + 0xa00;
+	for (int i = 0; i < 3; i++) {
+		scratch->sample.pid = 6;
+		walk_again(3, WALK_COMPLETE);
+		assert_int_equal(scratch->stack.pcs[1], TEXT + 0x210);
+		assert_int_equal(scratch->stack.pcs[2], TEXT + 0x900);
+		scratch->sample.pid = 8;
+		walk_again(3, WALK_COMPLETE);
+		assert_int_equal(scratch->stack.pcs[1], TEXT + 0x310);
+		assert_int_equal(scratch->stack.pcs[2], TEXT + 0xa00);
+		/* The next one is not published. */
+		scratch->sample.pid = 9;
+		walk_again(1, WALK_NO_PROCESS);
+	}
+	/* The other program has nothing mapped there any more, or generated code, or HotSpot's. */
+	mappings[FIRST_MAPPING + 1].end = TEXT + 0x300;
+	scratch->sample.pid = 8;
+	walk_again(2, WALK_NO_MAPPING);
+	mappings[FIRST_MAPPING + 1].end = TEXT + 0x1000;
+	mappings[FIRST_MAPPING + 1].flags = UNWIND_MAPPING_HAS_NO_CFI;
+	walk_again(1, WALK_FP_CHAIN);
+	mappings[FIRST_MAPPING + 1].flags = 0;
+	walk_again(1, WALK_NO_TABLE);
+	mappings[FIRST_MAPPING + 1].flags = UNWIND_MAPPING_HAS_TABLE | UNWIND_MAPPING_HAS_HOTSPOT;
+	scratch->registers = registers;
+	assert_int_equal(walk_user_stack(), 1);
+}
+
+/* The file's code reaches below and beyond the pages that have a table; those of others are known. */
+static void a_walk_ends_beyond_the_pages_of_its_file(void **state _unused_)
+{
+	make_program();
+	for (uint32_t i = 0; i < 3; i++)
+		make_table(FIRST_PAGE - 1 + i, i, 16);
+	mappings[FIRST_MAPPING].end = TEXT + 0x30000;
+	mappings[FIRST_MAPPING].base_page = 0;
+	mappings[FIRST_MAPPING].first_page = FIRST_PAGE - 1;
+	mappings[FIRST_MAPPING].num_pages = 3;
+	stack[(SP - STACK) / 8 + 1] = TEXT + 0x10210;
+	stack[(SP - STACK) / 8 + 3] = TEXT + 0x20310;
+	stack[(SP - STACK) / 8 + 5] = 0;
+	walk_again(3, WALK_COMPLETE); /* a return address of 0 */
+	mappings[FIRST_MAPPING].base_page = 1;
+	mappings[FIRST_MAPPING].first_page = FIRST_PAGE;
+	mappings[FIRST_MAPPING].num_pages = 1;
+	registers.ip = TEXT + 0x10100;
+	walk_again(3, WALK_NO_RULE);
+	stack[(SP - STACK) / 8 + 3] = TEXT + 0x310;
+	walk_again(3, WALK_NO_RULE);
+}
+
 /* The window of a kilobyte crosses the end. */
 static void words_at_the_end_of_memory_are_read(void **state _unused_)
 {
@@ -294,6 +522,37 @@ static void probed_returns_are_put_back(void **state _unused_)
 	inner.next = NULL;
 	assert_int_equal(walk_user_stack(), 3);
 	assert_int_equal(scratch->stack.pcs[2], TRAMPOLINE);
+}
+
+/* Each return of a deep stack in turn, among frames whose rules are known, then all of them. */
+static void probed_returns_are_put_back_within_plain_steps(void **state _unused_)
+{
+	enum { DEPTH = 40 };
+	static struct return_instance instances[DEPTH];
+	static uint64_t deep[DEEP_WORDS(DEPTH)];
+
+	make_program();
+	make_deep_stack(deep, DEPTH);
+	walk_again(DEPTH, WALK_COMPLETE);
+	probed.vaddr = TRAMPOLINE;
+	for (uint32_t probed_frame = 1; probed_frame <= DEPTH; probed_frame++) {
+		make_deep_stack(deep, DEPTH);
+		fake_kernel.num_memories--;
+		probes.return_instances = NULL;
+		for (uint32_t i = DEPTH - 1; i > 0; i--) {
+			if (i != probed_frame && probed_frame < DEPTH)
+				continue;
+			instances[i] = (struct return_instance){.stack = 0x10000 + 8 * (2 * i - 1),
+								.orig_ret_vaddr = deep[2 * i - 1],
+								.next = probes.return_instances};
+			probes.return_instances = &instances[i];
+			deep[2 * i - 1] = TRAMPOLINE;
+		}
+		walk_again(DEPTH, WALK_COMPLETE);
+		for (uint32_t i = 1; i + 1 < DEPTH; i++)
+			assert_int_equal(scratch->stack.pcs[i], TEXT + 0x100 + i);
+		assert_int_equal(scratch->stack.pcs[DEPTH - 1], TEXT + 0x900);
+	}
 }
 
 static void a_replaced_instruction_is_where_it_was(void **state _unused_)
@@ -416,11 +675,19 @@ int main(void)
 		TEST(each_mapping_is_found),
 		TEST(each_row_is_found),
 		TEST(a_known_rule_is_that_of_its_address),
+		TEST(a_mapping_has_no_rules_of_its_neighbours),
+		TEST(a_mapping_without_pages_has_no_rule),
 		TEST(a_stack_is_walked_to_its_outermost_frame),
 		TEST(the_mappings_belong_to_one_program),
 		TEST(a_walk_has_a_limit_of_frames),
+		TEST(known_rules_give_the_same_stack),
+		TEST(plain_steps_are_taken_some_at_once),
+		TEST(a_stack_is_truncated_by_its_depth_alone),
+		TEST(known_rules_are_those_of_the_program),
+		TEST(a_walk_ends_beyond_the_pages_of_its_file),
 		TEST(words_at_the_end_of_memory_are_read),
 		TEST(probed_returns_are_put_back),
+		TEST(probed_returns_are_put_back_within_plain_steps),
 		TEST(a_replaced_instruction_is_where_it_was),
 		TEST(both_ends_of_a_deep_stack_are_copied),
 		TEST(untouched_pages_of_a_stack_are_zeros),

@@ -94,10 +94,13 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	return function < NUM_FUNCTIONS ? &scene->rules[function] : NULL;
 }
 
+/* Every address has a rule here, in any mapping: the plain step itself must look at the mapping. */
 static inline const struct unwind_rule *walk_find_known_rule(struct walk *walk,
 							     wire_u64 elf_address)
 {
-	return walk_find_rule(walk, elf_address);
+	const struct scene *scene = (const struct scene *)walk;
+
+	return &scene->rules[elf_address / FUNCTION_SIZE % NUM_FUNCTIONS];
 }
 
 static inline int walk_read_plain(struct walk *walk, wire_u64 address, wire_u64 *ret)
@@ -152,12 +155,21 @@ static _unused_ void add_call_before(struct scene *scene, uint64_t return_addres
 	scene->code[return_address - CODE - 5] = 0xe8;
 }
 
+/* Plain steps are taken in the mapping of the previous frame. The first frame has no previous one. */
+static inline void find_first_mapping(struct scene *scene)
+{
+	walk_find_mapping(&scene->walk, scene->walk.registers.pc - !scene->walk.is_exact);
+}
+
 /* A step. A plain one does the same. */
 static _unused_ int take_step(struct scene *scene)
 {
 	struct scene plain = *scene;
-	bool is_plain = !walk_take_plain_steps(&plain.walk, plain.pcs, 1);
+	bool is_plain;
 	bool is_ended;
+
+	find_first_mapping(&plain);
+	is_plain = !walk_take_plain_steps(&plain.walk, plain.pcs, 1);
 
 	if (!is_plain)
 		assert_memory_equal(plain.pcs, scene->pcs, sizeof(plain.pcs));
@@ -170,10 +182,24 @@ static _unused_ int take_step(struct scene *scene)
 	return 0;
 }
 
+/* The walk from here, with plain steps in a loop. */
+static _unused_ struct scene walk_in_loops(const struct scene *start)
+{
+	struct scene scene = *start;
+	unsigned int num_steps = 1;
+
+	find_first_mapping(&scene);
+	while (!walk_take_plain_steps(&scene.walk, scene.pcs, 16) ||
+	       !walk_step(&scene.walk, scene.pcs))
+		assert_true(++num_steps <= WIRE_MAX_FRAMES + 1);
+	return scene;
+}
+
 /* Takes the walk to its end. */
 static _unused_ void assert_walk(struct scene *scene, enum walk_end end, const uint64_t *pcs,
 				 size_t num_frames)
 {
+	const struct scene in_loops = walk_in_loops(scene);
 	unsigned int num_steps = 1;
 
 	while (!take_step(scene))
@@ -182,6 +208,8 @@ static _unused_ void assert_walk(struct scene *scene, enum walk_end end, const u
 	assert_int_equal(scene->walk.num_frames, num_frames);
 	assert_memory_equal(scene->pcs, pcs, num_frames * sizeof(*pcs));
 	assert_true(scene->pcs[WIRE_MAX_FRAMES] == UINT64_MAX);
+	assert_memory_equal(&in_loops.walk, &scene->walk, sizeof(scene->walk));
+	assert_memory_equal(in_loops.pcs, scene->pcs, sizeof(scene->pcs));
 }
 
 /* The walk goes from INNER right to the outermost frame. */
