@@ -12,7 +12,10 @@
 #include "user_walk.h"
 #include "wire/hotspot.h"
 
-#define HOTSPOT_INLINE static __always_inline
+__u64 find_hotspot_segment(__u64 segments, __u64 segment);
+
+#define HOTSPOT_INLINE                                   static __always_inline
+#define HOTSPOT_FIND_SEGMENT(hotspot, segments, segment) find_hotspot_segment(segments, segment)
 #include "runtime/hotspot_walk.h"
 
 /* Location of each process's code, by pid: it is searched once. */
@@ -42,6 +45,15 @@ static __always_inline int hotspot_read(struct hotspot_walk *walk, void *ret, __
 					__u64 address)
 {
 	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) __u64 find_hotspot_segment(__u64 segments, __u64 segment)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+
+	return hotspot ? hotspot_find_segment(&hotspot->walk, segments, segment)
+		       : HOTSPOT_NO_SEGMENT;
 }
 
 /* Gives 0, or another number when the process's code is not found. Not static: see user_walk.h. */
@@ -183,7 +195,7 @@ __attribute__((noinline)) __u64 take_hotspot_stack(void)
 		stack->end = WIRE_RUNTIME_DEEP;
 	else if (scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
-	return send_runtime_frames(stack, scratch, send_hotspot_methods, STEPS_AT_ONCE);
+	return send_runtime_frames(stack, scratch, send_hotspot_methods);
 }
 
 #endif

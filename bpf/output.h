@@ -52,29 +52,49 @@ static __always_inline void start_sample(struct wire_sample *sample, __u64 pid_t
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 }
 
+/* Frames that one call hashes: the verifier goes through each, and through the calls. */
+#define HASHED_AT_ONCE 32
+
 /*
- * The hash of the scratch stack. Stacks with different seeds are different ones. Two sums take turns,
- * as each product waits for the one before; a frame of 0 is added to an odd number.
+ * Add frames of the scratch stack to its hash, from this number on. Two sums take turns, as each product
+ * waits for the one before; a frame of 0 follows an odd number. Not static: see user_walk.h.
  */
-__attribute__((noinline)) __u64 hash_stack(__u64 num_frames, __u64 seed)
+__attribute__((noinline)) __u64 hash_some_frames(__u64 first, __u64 num_frames, __u64 hash)
+{
+	struct wire_stack *stack = get_scratch_stack();
+	__u64 other = num_frames;
+
+	if (!stack)
+		return 0;
+	for (__u32 i = 0; i < HASHED_AT_ONCE; i += 2) {
+		__u64 number = (first + i) & (WIRE_MAX_FRAMES - 2);
+
+		if (first + i >= num_frames)
+			break;
+		hash = (hash ^ stack->pcs[number]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+		other = (other ^ stack->pcs[number + 1]) * 0xc2b2ae3d27d4eb4full;
+		other ^= other >> 29;
+	}
+	return hash ^ other * 0xd6e8feb86659fd93ull;
+}
+
+/* The hash of the scratch stack. Stacks with different seeds are different ones. */
+static __always_inline __u64 hash_stack(__u64 num_frames, __u64 seed)
 {
 	struct wire_stack *stack = get_scratch_stack();
 	__u64 hash = seed;
-	__u64 other = num_frames;
 
 	if (!stack)
 		return 0;
 	if (num_frames < WIRE_MAX_FRAMES)
 		stack->pcs[num_frames] = 0;
-	for (__u32 i = 0; i < WIRE_MAX_FRAMES; i += 2) {
+	for (__u64 i = 0; i < WIRE_MAX_FRAMES; i += HASHED_AT_ONCE) {
 		if (i >= num_frames)
 			break;
-		hash = (hash ^ stack->pcs[i]) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
-		other = (other ^ stack->pcs[i + 1]) * 0xc2b2ae3d27d4eb4full;
-		other ^= other >> 29;
+		hash = hash_some_frames(i, num_frames, hash);
 	}
-	return (hash ^ other * 0xd6e8feb86659fd93ull) | 1;
+	return hash | 1;
 }
 
 /*

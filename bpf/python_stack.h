@@ -31,6 +31,7 @@ struct {
 
 /* Steps in one call of a function: the verifier looks at each call, so fewer calls are better. */
 #define PYTHON_STEPS_AT_ONCE 4
+#define PYTHON_CALLS_AT_ONCE 16
 
 struct python_scratch {
 	struct python_walk walk;
@@ -102,6 +103,15 @@ __attribute__((noinline)) int step_python_walk(int number)
 	return 0;
 }
 
+/* The same, more often. */
+__attribute__((noinline)) int take_some_python_steps(int number)
+{
+	for (int i = 0; i < PYTHON_CALLS_AT_ONCE; i++)
+		if (step_python_walk(number))
+			return 1;
+	return 0;
+}
+
 /* Read the code object of the frame with this number. Gives 0, or another number. Not static: see user_walk.h. */
 __attribute__((noinline)) int read_python_frame_code(int number)
 {
@@ -145,14 +155,15 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 		return 0;
 	python->walk.num_frames = 0;
 	if (!start_python_walk())
-		for (int i = 0; i < PYTHON_MAX_STEPS; i += PYTHON_STEPS_AT_ONCE)
-			if (step_python_walk(i))
+		for (int i = 0; i < PYTHON_MAX_STEPS;
+		     i += PYTHON_STEPS_AT_ONCE * PYTHON_CALLS_AT_ONCE)
+			if (take_some_python_steps(i))
 				break;
 	stack->runtime = WIRE_RUNTIME_PYTHON;
 	stack->num_frames = python->walk.num_frames;
 	stack->end = python->walk.end;
 	note_known_thread(python, scratch->sample.tid);
-	return send_runtime_frames(stack, scratch, send_python_codes, STEPS_AT_ONCE);
+	return send_runtime_frames(stack, scratch, send_python_codes);
 }
 
 #endif

@@ -72,6 +72,28 @@ static __always_inline __u64 hash_runtime_code(const struct wire_runtime_frame *
 	return hash_for_process(frame->code, frame->fingerprint, scratch);
 }
 
+/* As hash_some_frames(). */
+__attribute__((noinline)) __u64 hash_some_runtime_frames(__u64 first, __u64 hash)
+{
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+
+	if (!stack)
+		return 0;
+	for (__u32 i = 0; i < HASHED_AT_ONCE; i++) {
+		const struct wire_runtime_frame *frame =
+			&stack->frames[(first + i) & (WIRE_MAX_RUNTIME_FRAMES - 1)];
+
+		if (first + i >= stack->num_frames)
+			break;
+		/* Two of the three products wait for no other frame's. */
+		hash ^= frame->code * 0xc2b2ae3d27d4eb4full ^
+			((__u64)frame->position << 32 ^ frame->fingerprint) * 0xd6e8feb86659fd93ull;
+		hash *= 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
 __attribute__((noinline)) __u64 hash_runtime_stack(void)
 {
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
@@ -80,16 +102,10 @@ __attribute__((noinline)) __u64 hash_runtime_stack(void)
 	if (!stack)
 		return 0;
 	hash = stack->end | (__u64)stack->runtime << 8;
-	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
-		const struct wire_runtime_frame *frame = &stack->frames[i];
-
+	for (__u64 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i += HASHED_AT_ONCE) {
 		if (i >= stack->num_frames)
 			break;
-		/* Two of the three products wait for no other frame's. */
-		hash ^= frame->code * 0xc2b2ae3d27d4eb4full ^
-			((__u64)frame->position << 32 ^ frame->fingerprint) * 0xd6e8feb86659fd93ull;
-		hash *= 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
+		hash = hash_some_runtime_frames(i, hash);
 	}
 	return hash | 1;
 }
@@ -193,12 +209,11 @@ static __always_inline int send_some_codes(int first, int (*send_code)(int numbe
  * for the process of the scratch sample, nothing is read again: a forked process has equal frames,
  * but counts as another one. Gives the hash, or 0 when they were not sent.
  *
- * send_codes  send_some_codes() of the interpreter, or of one frame
- * at_once     STEPS_AT_ONCE, or 1
+ * send_codes  send_some_codes() of the interpreter
  */
 static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stack,
 						 const struct scratch *scratch,
-						 int (*send_codes)(int first), __u32 at_once)
+						 int (*send_codes)(int first))
 {
 	__u64 hash = hash_runtime_stack();
 	__u64 key = hash_for_process(hash, 0, scratch);
@@ -210,7 +225,7 @@ static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stac
 		return 0;
 	if (*slot == key)
 		return hash;
-	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i += at_once) {
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i += STEPS_AT_ONCE) {
 		int sending;
 
 		if (i >= num_frames)

@@ -37,7 +37,7 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 	scratch->sample.event = event_number;
 	scratch->sample.weight = ctx->sample_period;
 	if (takes_areas)
-		send_stack_area(scratch);
+		send_stack_area();
 	count_send(&counter->sends,
 		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0));
 }

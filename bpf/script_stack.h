@@ -99,10 +99,12 @@ __attribute__((noinline)) int step_script_walk(int number)
 	return php_walk_step(&script->php, stack->frames);
 }
 
+#define SCRIPT_STEPS_AT_ONCE 32
+
 /* Gives 0 to go on, 1 at the end. Not static: see user_walk.h. */
 __attribute__((noinline)) int take_some_script_steps(int number)
 {
-	for (int i = 0; i < STEPS_AT_ONCE; i++)
+	for (int i = 0; i < SCRIPT_STEPS_AT_ONCE; i++)
 		if (step_script_walk(number))
 			return 1;
 	return 0;
@@ -153,6 +155,12 @@ __attribute__((noinline)) int send_script_function(int number)
 				 read_script_function);
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int send_script_functions(int first)
+{
+	return send_some_codes(first, send_script_function);
+}
+
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_script_stack(void)
 {
@@ -163,7 +171,7 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 	if (!script || !stack || !scratch)
 		return 0;
 	if (!start_script_walk())
-		for (int i = 0; i < SCRIPT_MAX_STEPS; i += STEPS_AT_ONCE)
+		for (int i = 0; i < SCRIPT_MAX_STEPS; i += SCRIPT_STEPS_AT_ONCE)
 			if (take_some_script_steps(i))
 				break;
 	stack->runtime = script->runtime;
@@ -176,8 +184,7 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 		stack->num_frames = script->perl.num_frames;
 		stack->end = script->perl.end;
 	}
-	/* Calls are as deep here as the stack lets them be. */
-	return send_runtime_frames(stack, scratch, send_script_function, 1);
+	return send_runtime_frames(stack, scratch, send_script_functions);
 }
 
 #endif

@@ -142,7 +142,7 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 	return 0;
 }
 
-static __always_inline void send_stack_area(const struct scratch *scratch)
+static __always_inline void send_area_of(const struct scratch *scratch)
 {
 	const struct wire_sample *sample = &scratch->sample;
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
@@ -179,6 +179,16 @@ static __always_inline void send_stack_area(const struct scratch *scratch)
 				     .end = area.end,
 				     .tid = sample->tid,
 				     .kind = area.kind};
+}
+
+/* Of the scratch sample. Not static: inlined, it would take most of the stack that calls have together. */
+__attribute__((noinline)) int send_stack_area(void)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (scratch)
+		send_area_of(scratch);
+	return 0;
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "task.h"
 
 int look_at_frame(void);
+int read_stack_word(__u64 address);
 
 #define WALK_INLINE              static __always_inline
 #define WALK_LOOK_AT_FRAME(walk) look_at_frame()
@@ -93,6 +94,7 @@ struct known_rule {
  */
 struct scratch {
 	struct walk walk;
+	__u64 word; /* that read_stack_word() has read */
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS];
 	struct user_registers registers;
@@ -132,14 +134,6 @@ static __always_inline int read_window(struct scratch *scratch, __u64 address, _
 	return 0;
 }
 
-/* Read a word at an address: from the window, if it can be in there. */
-static __always_inline int read_word_at(struct walk *walk, __u64 address, __u64 *ret)
-{
-	if (!read_window((struct scratch *)walk, address, ret))
-		return 0;
-	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) ? -1 : 0;
-}
-
 static __always_inline int walk_read_plain(struct walk *walk, __u64 address, __u64 *ret)
 {
 	struct scratch *scratch = (struct scratch *)walk;
@@ -149,16 +143,9 @@ static __always_inline int walk_read_plain(struct walk *walk, __u64 address, __u
 
 static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
 {
-	struct scratch *scratch = (struct scratch *)walk;
-	__u64 probed;
-
-	if (read_word_at(walk, address, ret))
+	if (read_stack_word(address))
 		return -1;
-	if (*ret != scratch->trampoline)
-		return 0;
-	probed = find_probed_return(address);
-	if (probed)
-		*ret = probed;
+	*ret = ((struct scratch *)walk)->word;
 	return 0;
 }
 
@@ -298,6 +285,28 @@ static __always_inline struct wire_stack *get_scratch_stack(void)
 	struct scratch *scratch = get_scratch();
 
 	return scratch ? &scratch->stack : NULL;
+}
+
+/*
+ * Read a word for the walk, from the window if it can be in there; a probed function's return address in
+ * place of the trampoline. Gives 0 with the word in the scratch area, or -1. Not static: see above.
+ */
+__attribute__((noinline)) int read_stack_word(__u64 address)
+{
+	struct scratch *scratch = get_scratch();
+	__u64 probed;
+
+	if (!scratch)
+		return -1;
+	if (read_window(scratch, address, &scratch->word) &&
+	    bpf_probe_read_user(&scratch->word, sizeof(scratch->word), (void *)address))
+		return -1;
+	if (scratch->word != scratch->trampoline)
+		return 0;
+	probed = find_probed_return(address);
+	if (probed)
+		scratch->word = probed;
+	return 0;
 }
 
 /* Not static: see above. */
@@ -462,32 +471,39 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 }
 
 /*
- * In a copy of the stack from sp on, which starts at `at`: put probed functions' return addresses
- * back.
+ * In a copy of the stack from sp on, which starts at `at`: put the return address of a probed function
+ * back. Gives the address of the next function's struct return_instance, or 0. Not static: see above.
  */
+__attribute__((noinline)) __u64 restore_return(__u64 address, __u64 at, __u64 sp, __u64 num_bytes)
+{
+	struct return_instance *instance = (void *)address;
+	struct wire_raw_sample *raw = get_raw_sample();
+	struct scratch *scratch = get_scratch();
+	__u64 offset = BPF_CORE_READ(instance, stack) - sp;
+	__u64 to = at + offset;
+	__u64 probed = BPF_CORE_READ(instance, orig_ret_vaddr);
+
+	if (!raw || !scratch)
+		return 0;
+	asm volatile("" : "+r"(to)); /* the verifier must see the limit */
+	if (offset < num_bytes && num_bytes - offset >= sizeof(probed) &&
+	    to <= WIRE_RAW_STACK_BYTES - sizeof(probed) &&
+	    *(__u64 *)(raw->bytes + to) == scratch->trampoline)
+		*(__u64 *)(raw->bytes + to) = probed;
+	return (__u64)BPF_CORE_READ(instance, next);
+}
+
+/* The same for all of them. Not static: see above. */
 __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct wire_raw_sample *raw = get_raw_sample();
-	struct scratch *scratch = get_scratch();
-	struct return_instance *instance;
+	__u64 instance;
 
-	if (!raw || !scratch || !bpf_core_field_exists(task->utask))
+	if (!bpf_core_field_exists(task->utask))
 		return 0;
-	instance = BPF_CORE_READ(task, utask, return_instances);
-	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
-		__u64 offset = BPF_CORE_READ(instance, stack) - sp;
-		__u64 to = at + offset;
-		__u64 probed = BPF_CORE_READ(instance, orig_ret_vaddr);
-
-		instance = BPF_CORE_READ(instance, next);
-		asm volatile("" : "+r"(to)); /* the verifier must see the limit */
-		if (offset >= num_bytes || num_bytes - offset < sizeof(probed) ||
-		    to > WIRE_RAW_STACK_BYTES - sizeof(probed))
-			continue;
-		if (*(__u64 *)(raw->bytes + to) == scratch->trampoline)
-			*(__u64 *)(raw->bytes + to) = probed;
-	}
+	instance = (__u64)BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++)
+		instance = restore_return(instance, at, sp, num_bytes);
 	return 0;
 }
 
@@ -534,13 +550,37 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 	}
 	if (num_read > limit - sp)
 		num_read = limit - sp;
-	if (scratch->trampoline != NO_TRAMPOLINE)
-		restore_returns(at, sp, num_read);
 	return num_read;
 }
 
 /* Offset of uc_stack: the address, the flags and the size of the thread's signal stack. */
 #define CONTEXT_STACK 16
+
+/* A divisor of MAX_CONTEXTS. */
+#define CONTEXTS_AT_ONCE 16
+
+/* Results of find_context() that are no addresses. */
+#define CONTEXT_NOT_THERE 0
+#define CONTEXT_NOT_FOUND 1
+
+/*
+ * The last ucontext before an address that holds this signal stack; CONTEXT_NOT_FOUND: further down, if
+ * anywhere; CONTEXT_NOT_THERE: at or above sp, all was searched, or cannot be read. Not static: see above.
+ */
+__attribute__((noinline)) __u64 find_context(__u64 before, __u64 sp, __u64 stack, __u64 size)
+{
+	__u64 words[3];
+
+	for (int i = 0; i < CONTEXTS_AT_ONCE; i++) {
+		before -= CONTEXT_ALIGNMENT;
+		if (before < sp ||
+		    bpf_probe_read_user(words, sizeof(words), (void *)(before + CONTEXT_STACK)))
+			return CONTEXT_NOT_THERE;
+		if (words[0] == stack && words[2] == size)
+			return before;
+	}
+	return CONTEXT_NOT_FOUND;
+}
 
 /*
  * The stack pointer that the first signal on the thread's signal stack has interrupted. The place
@@ -548,23 +588,19 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
  */
 __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 size)
 {
-	__u64 context = (stack + size) & ~(__u64)(CONTEXT_ALIGNMENT - 1);
-	__u64 words[3];
+	__u64 before = (stack + size) & ~(__u64)(CONTEXT_ALIGNMENT - 1);
+	__u64 context = CONTEXT_NOT_FOUND;
 	__u64 interrupted_sp;
 
-	for (int i = 0; i < MAX_CONTEXTS; i++) {
-		context -= CONTEXT_ALIGNMENT;
-		if (context < sp ||
-		    bpf_probe_read_user(words, sizeof(words), (void *)(context + CONTEXT_STACK)))
-			return 0;
-		if (words[0] != stack || words[2] != size)
-			continue;
-		if (bpf_probe_read_user(&interrupted_sp, sizeof(interrupted_sp),
-					(void *)(context + WALK_CONTEXT_SP)))
-			return 0;
-		return interrupted_sp;
+	for (int i = 0; i < MAX_CONTEXTS && context == CONTEXT_NOT_FOUND; i += CONTEXTS_AT_ONCE) {
+		context = find_context(before, sp, stack, size);
+		before -= CONTEXTS_AT_ONCE * CONTEXT_ALIGNMENT;
 	}
-	return 0;
+	if (context == CONTEXT_NOT_THERE || context == CONTEXT_NOT_FOUND ||
+	    bpf_probe_read_user(&interrupted_sp, sizeof(interrupted_sp),
+				(void *)(context + WALK_CONTEXT_SP)))
+		return 0;
+	return interrupted_sp;
 }
 
 /* No stack is so large: an address further up is not its end. */
@@ -654,6 +690,10 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 	if (raw->far_sp)
 		raw->num_far_bytes =
 			copy_stack(num_bytes, raw->far_sp, ~0ull, max_far_pages, max_far_pages);
+	if (scratch->trampoline != NO_TRAMPOLINE) {
+		restore_returns(0, sp, num_bytes);
+		restore_returns(num_bytes, raw->far_sp, raw->num_far_bytes);
+	}
 	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes + raw->num_far_bytes;
 }
 

@@ -11,7 +11,10 @@
 #include "user_walk.h"
 #include "wire/v8.h"
 
-#define V8_INLINE static __always_inline
+int count_some_v8_ends(__u32 first, __u64 bytes, __u64 is_wide);
+
+#define V8_INLINE                                       static __always_inline
+#define V8_COUNT_SOME_ENDS(walk, first, bytes, is_wide) count_some_v8_ends(first, bytes, is_wide)
 #include "runtime/v8_walk.h"
 
 struct v8_scratch {
@@ -44,10 +47,14 @@ __attribute__((noinline)) int start_v8_walk(void)
 /*
  * The walk has reached code so new that its mapping is not known yet: user space walks such a stack
  * once more, by its copy. Here only frame pointers are wanted, and V8's code has them. Gives 0, or
- * another number at the end.
+ * another number at the end. Not static: see user_walk.h.
  */
-static __always_inline int skip_unknown_code(struct scratch *scratch)
+__attribute__((noinline)) int skip_unknown_code(void)
 {
+	struct scratch *scratch = get_scratch();
+
+	if (!scratch)
+		return 1;
 	scratch->walk.end = WALK_UNFINISHED;
 	return walk_step_without_frame(&scratch->walk) &&
 	       walk_step_fp(&scratch->walk, scratch->stack.pcs);
@@ -64,7 +71,7 @@ __attribute__((noinline)) int walk_on(int number)
 	if (number < 0 || !scratch)
 		return 1;
 	for (int i = 0; i < STEPS_AT_ONCE; i++) {
-		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(scratch))
+		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code())
 			return 1;
 		if (walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING)
 			return 1;
@@ -178,6 +185,16 @@ __attribute__((noinline)) int step_v8_name(int number)
 	return v8_step_name(&v8->walk, &v8->function);
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int count_some_v8_ends(__u32 first, __u64 bytes, __u64 is_wide)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+
+	if (v8)
+		v8_count_some_ends(&v8->walk, first, bytes, is_wide);
+	return 0;
+}
+
 __attribute__((noinline)) int step_v8_line(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
@@ -279,7 +296,7 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 		stack->end = WIRE_RUNTIME_PARTIAL;
 	if (stack->end == WIRE_RUNTIME_COMPLETE && !v8->walk.num_unproven)
 		stack->end = WIRE_RUNTIME_PROVEN;
-	return send_runtime_frames(stack, scratch, send_v8_functions, STEPS_AT_ONCE);
+	return send_runtime_frames(stack, scratch, send_v8_functions);
 }
 
 #endif

@@ -20,7 +20,8 @@
  * instructions.
  *
  * All data that is read is in the struct, since separately verified functions take no pointers to a
- * stack.
+ * stack. The includer may define HOTSPOT_FIND_SEGMENT() as such a function that calls
+ * hotspot_find_segment().
  */
 #ifndef RUNTIME_HOTSPOT_WALK_H
 #define RUNTIME_HOTSPOT_WALK_H
@@ -35,7 +36,8 @@
  * Maximum number of entries of the segment table to read for a block's start: enough for one of 2
  * MiB.
  */
-#define HOTSPOT_MAX_HOPS 64
+#define HOTSPOT_MAX_HOPS   64
+#define HOTSPOT_NO_SEGMENT (~0ull)
 
 #define HOTSPOT_OBJECT_WORDS \
 	64 /* a power of two, and more than WIRE_HOTSPOT_OBJECT_BYTES and the word before a blob */
@@ -251,6 +253,28 @@ HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
 	hotspot->blob_end = end;
 }
 
+/* The segment that a block starts in. Returns HOTSPOT_NO_SEGMENT if unknown or unreadable. */
+HOTSPOT_INLINE wire_u64 hotspot_find_segment(struct hotspot_walk *hotspot, wire_u64 segments,
+					     wire_u64 segment)
+{
+	wire_u64 hop = 0;
+
+	for (int i = 0; i < HOTSPOT_MAX_HOPS; i++) {
+		if (hotspot_read(hotspot, &hop, 1, segments + segment))
+			return HOTSPOT_NO_SEGMENT;
+		if (!hop)
+			return segment;
+		if (hop == 0xff || hop > segment)
+			return HOTSPOT_NO_SEGMENT;
+		segment -= hop;
+	}
+	return HOTSPOT_NO_SEGMENT;
+}
+
+#ifndef HOTSPOT_FIND_SEGMENT
+#define HOTSPOT_FIND_SEGMENT hotspot_find_segment
+#endif
+
 /*
  * Find the blob that holds pc, and read it. Returns 0, or another number if not found or
  * unreadable.
@@ -263,23 +287,13 @@ HOTSPOT_INLINE int hotspot_find_blob(struct hotspot_walk *hotspot, wire_u64 pc)
 	wire_u64 segments;
 	wire_u64 segment;
 	wire_u64 start;
-	wire_u64 hop = 0;
 
 	if (heap >= WIRE_HOTSPOT_MAX_HEAPS)
 		return -1;
 	start = hotspot->code.heap_starts[heap];
 	segments = hotspot->code.heap_segments[heap];
-	segment = (pc - start) >> shift;
-	for (int i = 0; i < HOTSPOT_MAX_HOPS; i++) {
-		if (hotspot_read(hotspot, &hop, 1, segments + segment))
-			return -1;
-		if (!hop)
-			break;
-		if (hop == 0xff || hop > segment)
-			return -1;
-		segment -= hop;
-	}
-	if (hop)
+	segment = HOTSPOT_FIND_SEGMENT(hotspot, segments, (pc - start) >> shift);
+	if (segment == HOTSPOT_NO_SEGMENT)
 		return -1;
 	hotspot->blob = start + (segment << shift) + layout->block_bytes;
 	if (hotspot_read_object(hotspot, hotspot->blob - 8, 8 + layout->blob_bytes) ||

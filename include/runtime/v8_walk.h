@@ -18,8 +18,11 @@
  * their addresses are valid only while the thread is stopped; functions are distinguished by a
  * fingerprint.
  *
- * Nothing here has a loop except v8_step_line(), so that the verifier checks it once. Separately
+ * Nothing here has a loop except v8_count_some_ends(), so that the verifier checks it once. Separately
  * verified functions take no pointers to a stack, so all data that is read is in the struct.
+ *
+ * The includer may define V8_COUNT_SOME_ENDS() as a separately verified function that calls
+ * v8_count_some_ends().
  */
 #ifndef RUNTIME_V8_WALK_H
 #define RUNTIME_V8_WALK_H
@@ -633,16 +636,41 @@ V8_INLINE void v8_count_ends(struct v8_walk *walk, const struct v8_characters *c
 	walk->last_return = returns >> (64 - characters->bits);
 }
 
+/* Words of a piece that one call counts: the verifier goes through each, and through the calls. */
+#define V8_WORDS_AT_ONCE 8
+
+/*
+ * The same for some words of the piece, from this one on.
+ *
+ * bytes    of the piece
+ * is_wide  1: characters of two bytes, else 0
+ */
+V8_INLINE void v8_count_some_ends(struct v8_walk *walk, wire_u32 first, wire_u64 bytes,
+				  wire_u64 is_wide)
+{
+	wire_u64 ones = 0x0001000100010001ull | (0x0100010001000100ull & (is_wide - 1));
+	wire_u32 bits = 8u << (is_wide & 1);
+	const struct v8_characters characters = {
+		.ones = ones, .highs = ones << (bits - 1), .bits = bits};
+
+	for (wire_u32 i = 0; i < V8_WORDS_AT_ONCE; i++) {
+		if (8ull * (first + i) >= bytes)
+			break;
+		v8_count_ends(walk, &characters,
+			      walk->piece[(first + i) & (V8_PIECE_BYTES / 8 - 1)]);
+	}
+}
+
+#ifndef V8_COUNT_SOME_ENDS
+#define V8_COUNT_SOME_ENDS v8_count_some_ends
+#endif
+
 /*
  * Count the lines before a function in the next piece of its source, for each number from 0 on. Returns 0 to go on, 1 at the end.
  */
 V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8_function *ret)
 {
 	wire_u64 is_wide = ret->source.is_wide & 1;
-	wire_u64 ones = 0x0001000100010001ull | (0x0100010001000100ull & (is_wide - 1));
-	wire_u32 bits = 8u << is_wide;
-	const struct v8_characters characters = {
-		.ones = ones, .highs = ones << (bits - 1), .bits = bits};
 	wire_u64 start = (wire_u64)number * V8_PIECE_BYTES;
 	wire_u64 end = (wire_u64)ret->position << is_wide;
 	wire_u64 bytes = end - start;
@@ -661,10 +689,10 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	walk->piece[bytes >> 3 & (V8_PIECE_BYTES / 8 - 1)] = 0;
 	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + start))
 		return 1;
-	for (wire_u32 i = 0; i < V8_PIECE_BYTES / 8; i++) {
+	for (wire_u32 i = 0; i < V8_PIECE_BYTES / 8; i += V8_WORDS_AT_ONCE) {
 		if (8ull * i >= bytes)
 			break;
-		v8_count_ends(walk, &characters, walk->piece[i]);
+		V8_COUNT_SOME_ENDS(walk, i, bytes, is_wide);
 	}
 	if (bytes > V8_PIECE_BYTES)
 		return 0;

@@ -25,6 +25,7 @@
 #include "collect/processes/target_threads.h"
 #include "collect/processes/thread_times.h"
 #include "collect/programs/sampler.h"
+#include "collect/programs/sampler_load.h"
 #include "collect/runtimes/runtime_stacks.h"
 #include "collect/stacks/call_check.h"
 #include "collect/stacks/raw_samples.h"
@@ -403,9 +404,10 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	return recorder->opts.off_cpu_period_ns ? expect_waits(recorder) : 0;
 }
 
-static int load_sampler(struct recorder *recorder, struct error *error)
+/* Borrowed until the sampler is freed. */
+static struct sampler_opts describe_sampler(struct recorder *recorder)
 {
-	struct sampler_opts opts = {
+	return (struct sampler_opts){
 		.frequency_hz = recorder->opts.frequency_hz,
 		.events = recorder->opts.events,
 		.num_events = recorder->opts.num_events,
@@ -430,8 +432,6 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.on_record = on_record,
 		.context = recorder,
 	};
-
-	return sampler_new(&opts, &recorder->sampler, error);
 }
 
 static int start_publishing(struct recorder *recorder)
@@ -451,25 +451,31 @@ static int start_publishing(struct recorder *recorder)
 	return recorder->raw_samples ? 0 : -ENOMEM;
 }
 
-/* Listen to a CPU and sample it. A CPU that went offline meanwhile is ignored. */
-static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
+/* Listen to a CPU. One that went offline meanwhile is ignored. */
+static int listen_to_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
 	int err = side_band_open(recorder->side_band, cpu);
 
-	if (err == -ENODEV)
-		return 0;
-	if (err)
+	if (err && err != -ENODEV)
 		return side_band_explain(err, error);
+	recorder->cpus[cpu] = !err;
+	return 0;
+}
+
+/* Sample a CPU that is listened to; one that went offline meanwhile is neither. */
+static int sample_cpu(struct recorder *recorder, int cpu, struct error *error)
+{
+	int err;
+
 	if (recorder->opts.target.kind == TARGET_CGROUP)
 		err = sampler_add_cgroup(recorder->sampler, recorder->cgroup_fd, cpu, error);
 	else
 		err = sampler_add_cpu(recorder->sampler, cpu, error);
-	if (err == -ENODEV) {
-		side_band_close_cpu(recorder->side_band, cpu);
+	if (!err)
 		return 0;
-	}
-	recorder->cpus[cpu] = !err;
-	return err;
+	side_band_close_cpu(recorder->side_band, cpu);
+	recorder->cpus[cpu] = false;
+	return err == -ENODEV ? 0 : err;
 }
 
 static void watch_fd(int fd, void *context)
@@ -479,6 +485,13 @@ static void watch_fd(int fd, void *context)
 
 	/* EEXIST: watched already. Any other failure only delays reading to the next interval. */
 	(void)epoll_ctl(recorder->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
+{
+	int err = listen_to_cpu(recorder, cpu, error);
+
+	return err || !recorder->cpus[cpu] ? err : sample_cpu(recorder, cpu, error);
 }
 
 /* Without a watch, names of generated code are read a little later. */
@@ -492,7 +505,7 @@ static void watch_code(struct recorder *recorder)
 		log_debug("perf-maps cannot be watched: %s", strerror(-fd));
 }
 
-static int open_cpus(struct recorder *recorder, struct error *error)
+static int listen_to_cpus(struct recorder *recorder, struct error *error)
 {
 	_cleanup_free_ bool *online = calloc(recorder->num_possible_cpus, sizeof(*online));
 	int num_online;
@@ -504,12 +517,23 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 		return num_online;
 	recorder->num_cpus = (uint32_t)num_online;
 	for (size_t cpu = 0; cpu < recorder->num_possible_cpus; cpu++) {
-		int err = online[cpu] ? open_cpu(recorder, (int)cpu, error) : 0;
+		int err = online[cpu] ? listen_to_cpu(recorder, (int)cpu, error) : 0;
 
 		if (err)
 			return err;
 	}
 	side_band_for_each_fd(recorder->side_band, watch_fd, recorder);
+	return 0;
+}
+
+static int sample_cpus(struct recorder *recorder, struct error *error)
+{
+	for (size_t cpu = 0; cpu < recorder->num_possible_cpus; cpu++) {
+		int err = recorder->cpus[cpu] ? sample_cpu(recorder, (int)cpu, error) : 0;
+
+		if (err)
+			return err;
+	}
 	return sampler_check_events(recorder->sampler, error);
 }
 
@@ -538,18 +562,14 @@ static int add_to_filter(void *context, pid_t tid, struct error *error)
 }
 
 /*
- * Put the target into the filter, now that forks are reported, and read its processes from /proc
- * (all, for the whole system and cgroups). Processes that are gone are skipped.
+ * Put the target into the filter, now that forks are reported, and read its processes from /proc.
+ * Processes that are gone are skipped.
  */
 static int scan_target(struct recorder *recorder, struct error *error)
 {
 	const struct target *target = &recorder->opts.target;
-	int err;
-
-	if (!target_is_of_threads(target))
-		return process_table_scan(recorder->processes);
-	err = target_threads_add(&recorder->threads, target, add_to_filter, recorder->sampler,
-				 error);
+	int err = target_threads_add(&recorder->threads, target, add_to_filter, recorder->sampler,
+				     error);
 	if (err)
 		return err;
 	for (size_t i = 0; i < target->num_ids && target->kind == TARGET_THREADS; i++) {
@@ -591,6 +611,24 @@ static int record_schedule(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
+/* Load the sampler; meanwhile listen to the CPUs and read the processes, unless only some are sampled. */
+static int load_sampler(struct recorder *recorder, struct error *error)
+{
+	const struct sampler_opts opts = describe_sampler(recorder);
+	_cleanup_(sampler_load_freep) struct sampler_load *load = NULL;
+	int err = sampler_load_start(&opts, &load);
+	int load_err;
+
+	if (err)
+		return err;
+	err = listen_to_cpus(recorder, error);
+	if (!err && !target_is_of_threads(&recorder->opts.target))
+		err = process_table_scan(recorder->processes);
+	/* What a user lacks for both is reported as lacking for this one. */
+	load_err = sampler_load_finish(load, &recorder->sampler, error);
+	return load_err && err != -ENOMEM ? load_err : err;
+}
+
 /* The order matters: listen, then read the current state, then (in recorder_start) sample. */
 static int open_all(struct recorder *recorder, struct error *error)
 {
@@ -620,10 +658,10 @@ static int open_all(struct recorder *recorder, struct error *error)
 		return err;
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	watch_code(recorder);
-	err = open_cpus(recorder, error);
+	err = sample_cpus(recorder, error);
 	if (err)
 		return err;
-	err = scan_target(recorder, error);
+	err = target_is_of_threads(target) ? scan_target(recorder, error) : 0;
 	if (err)
 		return err;
 	if (recorder->publisher) {

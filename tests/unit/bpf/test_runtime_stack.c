@@ -67,6 +67,11 @@ static int say_sending(int number)
 	return number == 1 ? sending : CODE_SENT;
 }
 
+static int say_sendings(int first)
+{
+	return send_some_codes(first, say_sending);
+}
+
 static void a_code_is_sent_once(void **state _unused_)
 {
 	const struct wire_runtime_code *sent;
@@ -116,7 +121,7 @@ static void a_full_ring_leaves_the_code_to_the_next_sample(void **state _unused_
 static void a_stack_is_sent_once(void **state _unused_)
 {
 	const struct wire_runtime_stack *sent;
-	uint64_t hash = send_runtime_frames(stack, scratch, say_sending, 1);
+	uint64_t hash = send_runtime_frames(stack, scratch, say_sendings);
 
 	assert_true(hash != 0);
 	assert_int_equal(num_asked, 2);
@@ -126,7 +131,7 @@ static void a_stack_is_sent_once(void **state _unused_)
 	assert_int_equal(sent->frames[1].code, 0x2000);
 	assert_int_equal(fake_kernel.records[0].size,
 			 offsetof(struct wire_runtime_stack, frames[2]));
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), hash);
 	assert_int_equal(num_asked, 2);
 	assert_int_equal(fake_kernel.num_records, 1);
 }
@@ -137,15 +142,15 @@ static void a_stack_with_an_unread_code_asks_for_it_again(void **state _unused_)
 	uint64_t hash;
 
 	sending = CODE_UNREAD;
-	hash = send_runtime_frames(stack, scratch, say_sending, 1);
+	hash = send_runtime_frames(stack, scratch, say_sendings);
 	assert_true(hash != 0);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), hash);
 	assert_int_equal(num_asked, 4);
 	sending = CODE_SENT;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), hash);
 	assert_int_equal(num_asked, 6);
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), hash);
 	assert_int_equal(num_asked, 6);
 	/* The stack itself was sent at first. */
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
@@ -154,10 +159,10 @@ static void a_stack_with_an_unread_code_asks_for_it_again(void **state _unused_)
 static void a_stack_with_a_lost_code_is_not_sent(void **state _unused_)
 {
 	sending = CODE_LOST;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), 0);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), 0);
 	assert_int_equal(fake_kernel.num_records, 0);
 	sending = CODE_SENT;
-	assert_true(send_runtime_frames(stack, scratch, say_sending, 1) != 0);
+	assert_true(send_runtime_frames(stack, scratch, say_sendings) != 0);
 	assert_int_equal(num_asked, 4);
 	assert_int_equal(fake_kernel.num_records, 1);
 }
@@ -165,19 +170,19 @@ static void a_stack_with_a_lost_code_is_not_sent(void **state _unused_)
 static void a_full_ring_leaves_the_stack_to_the_next_sample(void **state _unused_)
 {
 	fake_kernel.ring_room = 0;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), 0);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), 0);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
-	assert_true(send_runtime_frames(stack, scratch, say_sending, 1) != 0);
+	assert_true(send_runtime_frames(stack, scratch, say_sendings) != 0);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
 }
 
 /* A forked process has the same frames. */
 static void another_process_with_the_same_stack_sends_its_codes(void **state _unused_)
 {
-	uint64_t hash = send_runtime_frames(stack, scratch, say_sending, 1);
+	uint64_t hash = send_runtime_frames(stack, scratch, say_sendings);
 
 	scratch->sample.pid = 51;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sendings), hash);
 	assert_int_equal(num_asked, 4);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
 }
@@ -201,6 +206,20 @@ static void the_hash_covers_each_field_of_a_stack(void **state _unused_)
 	assert_int_equal(hash_runtime_stack(), hash);
 }
 
+static void the_hash_covers_each_frame_of_a_deep_stack(void **state _unused_)
+{
+	uint64_t hash;
+
+	stack->num_frames = WIRE_MAX_RUNTIME_FRAMES;
+	hash = hash_runtime_stack();
+	for (size_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
+		stack->frames[i].code++;
+		assert_true(hash_runtime_stack() != hash);
+		stack->frames[i].code--;
+	}
+	assert_int_equal(hash_runtime_stack(), hash);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -216,6 +235,7 @@ int main(void)
 		TEST(a_full_ring_leaves_the_stack_to_the_next_sample),
 		TEST(another_process_with_the_same_stack_sends_its_codes),
 		TEST(the_hash_covers_each_field_of_a_stack),
+		TEST(the_hash_covers_each_frame_of_a_deep_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -667,6 +667,64 @@ static void the_interrupted_stack_is_copied_as_well(void **state _unused_)
 	assert_int_equal(find_interrupted_sp(address + 0x80, address, sizeof(signal_stack)), 0);
 }
 
+/* The place of the context depends on the CPU. */
+static void a_context_is_found_at_each_place(void **state _unused_)
+{
+	static uint64_t signal_stack[(MAX_CONTEXTS + 2) * CONTEXT_ALIGNMENT / 8];
+	const uint64_t address = 0x9000;
+
+	fake_memory_add(address, signal_stack, sizeof(signal_stack));
+	/* It has room for its stack pointer. */
+	for (uint64_t i = WALK_CONTEXT_SP / CONTEXT_ALIGNMENT + 1; i <= MAX_CONTEXTS + 1; i++) {
+		uint64_t context = sizeof(signal_stack) - i * CONTEXT_ALIGNMENT;
+
+		memset(signal_stack, 0, sizeof(signal_stack));
+		signal_stack[(context + CONTEXT_STACK) / 8] = address;
+		signal_stack[(context + CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
+		signal_stack[(context + WALK_CONTEXT_SP) / 8] = SP + i;
+		assert_int_equal(find_interrupted_sp(address, address, sizeof(signal_stack)),
+				 i <= MAX_CONTEXTS ? SP + i : 0);
+		/* A handler's frame is below its context. */
+		assert_int_equal(
+			find_interrupted_sp(address + context + 8, address, sizeof(signal_stack)),
+			0);
+	}
+}
+
+static void the_hash_covers_each_frame(void **state _unused_)
+{
+	static const uint64_t lengths[] = {1,
+					   2,
+					   HASHED_AT_ONCE - 1,
+					   HASHED_AT_ONCE,
+					   HASHED_AT_ONCE + 1,
+					   WIRE_MAX_FRAMES - 1,
+					   WIRE_MAX_FRAMES};
+	struct wire_stack *stack = get_scratch_stack();
+
+	for (size_t i = 0; i < WIRE_MAX_FRAMES; i++)
+		stack->pcs[i] = 0x1000 + i;
+	for (size_t k = 0; k < ARRAY_LENGTH(lengths); k++) {
+		uint64_t length = lengths[k];
+		uint64_t hash = hash_stack(length, 0);
+
+		for (size_t i = 0; i < length; i++) {
+			uint64_t pc = stack->pcs[i];
+
+			stack->pcs[i] = 7;
+			assert_true(hash_stack(length, 0) != hash);
+			stack->pcs[i] = pc;
+		}
+		assert_true(hash_stack(length, BPF_F_USER_STACK) != hash);
+		assert_true(length < 2 || hash_stack(length - 1, 0) != hash);
+		/* The frame after an odd number is set to 0. */
+		stack->pcs[length - 1] = 0x1000 + length - 1;
+		assert_int_equal(hash_stack(length, 0), hash);
+		if (length < WIRE_MAX_FRAMES)
+			stack->pcs[length] = 0x1000 + length;
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -692,6 +750,8 @@ int main(void)
 		TEST(both_ends_of_a_deep_stack_are_copied),
 		TEST(untouched_pages_of_a_stack_are_zeros),
 		TEST(the_interrupted_stack_is_copied_as_well),
+		TEST(a_context_is_found_at_each_place),
+		TEST(the_hash_covers_each_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

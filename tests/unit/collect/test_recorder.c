@@ -39,6 +39,7 @@ static uint64_t read_clock(void);
 #define runtime_stacks_add               add_runtime
 #define runtime_stacks_get_runtime       get_version
 #define process_table_get                get_image
+#define process_table_scan               scan_processes
 #define process_table_get_count          count_images
 #define process_table_find               find_process
 #define process_table_read_code          read_code
@@ -102,6 +103,8 @@ static int online_error;
 
 int read_online_cpus(bool *cpus, size_t num_cpus)
 {
+	if (online_error < 0)
+		return online_error;
 	assert_int_equal(num_cpus, NUM_CPUS);
 	memcpy(cpus, online, sizeof(online));
 	return online_error;
@@ -383,6 +386,12 @@ int scale_samples(struct profile *profile _unused_, uint32_t metric, const struc
 	return tell("scale %u by %d/%d,", metric, (int)ratio->numerator, (int)ratio->denominator);
 }
 
+int scan_processes(struct process_table *table _unused_)
+{
+	tell("scan,");
+	return 0;
+}
+
 /* ---- sampler -------------------------------------------------------------------------------------------------------- */
 
 static struct wire_counters counters[3];
@@ -392,12 +401,15 @@ static int counters_error;
 static uint64_t sleepers_until_ns;
 
 static struct sampler_opts sampler_opts;
+static int sampler_error;
 
-int sampler_new(const struct sampler_opts *opts, struct sampler **ret _unused_,
-		struct error *error _unused_)
+int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct error *error)
 {
 	sampler_opts = *opts;
-	return -ENOTSUP;
+	if (sampler_error)
+		return error_set(error, sampler_error, "no sampler");
+	*ret = (void *)1;
+	return 0;
 }
 
 void sampler_free(struct sampler *sampler _unused_)
@@ -577,7 +589,7 @@ static int set_up(void **state _unused_)
 	story[0] = '\0';
 	now_ns = 1000000000;
 	step_ns = 0;
-	online_error = open_error = cpu_error = counters_error = find_error = 0;
+	online_error = open_error = cpu_error = counters_error = find_error = sampler_error = 0;
 	memset(online, 1, sizeof(online));
 	alive = 0;
 	is_in_exec = false;
@@ -902,13 +914,15 @@ static void cpus_that_are_online_are_sampled(void **state _unused_)
 {
 	online[1] = false;
 	online_error = 3; /* so many */
-	assert_int_equal(open_cpus(recorder, NULL), 0);
-	expect_story("listen 0,add 0,listen 2,add 2,listen 3,add 3,check,");
+	assert_int_equal(listen_to_cpus(recorder, NULL), 0);
+	expect_story("listen 0,listen 2,listen 3,");
+	assert_int_equal(sample_cpus(recorder, NULL), 0);
+	expect_story("add 0,add 2,add 3,check,");
 	assert_int_equal(recorder->num_cpus, 3);
 	for (size_t i = 0; i < NUM_CPUS; i++)
 		assert_int_equal(recorder->cpus[i], i != 1);
 	online_error = -EIO;
-	assert_int_equal(open_cpus(recorder, NULL), -EIO);
+	assert_int_equal(listen_to_cpus(recorder, NULL), -EIO);
 }
 
 static void a_cpu_may_be_gone(void **state _unused_)
@@ -923,7 +937,7 @@ static void a_cpu_may_be_gone(void **state _unused_)
 	assert_false(recorder->cpus[2]);
 	cpu_error = -EPERM;
 	assert_int_equal(open_cpu(recorder, 2, NULL), -EPERM);
-	expect_story("listen 2,add 2,");
+	expect_story("listen 2,add 2,close 2,");
 	assert_false(recorder->cpus[2]);
 	open_error = -EPERM;
 	assert_int_equal(open_cpu(recorder, 2, NULL), -EPERM);
@@ -964,7 +978,7 @@ static void cpus_come_and_go(void **state _unused_)
 	online_error = 0;
 	cpu_error = -EPERM;
 	assert_int_equal(follow_cpus(recorder, start_ns + 7 * NS_PER_SECOND, NULL), -EPERM);
-	expect_story("listen 0,add 0,");
+	expect_story("listen 0,add 0,close 0,");
 }
 
 static void it_ends_with_its_last_process(void **state _unused_)
@@ -1014,8 +1028,34 @@ static void times_of_programs_that_cannot_be_read_are_left_out(void **state _unu
 
 static const struct sampler_opts *get_sampler_opts(void)
 {
-	assert_int_equal(load_sampler(recorder, NULL), -ENOTSUP);
+	assert_int_equal(load_sampler(recorder, NULL), 0);
 	return &sampler_opts;
+}
+
+/* Meanwhile, in this order: what happens after a process was read is heard of. */
+static void processes_are_read_while_the_sampler_is_loaded(void **state _unused_)
+{
+	assert_int_equal(load_sampler(recorder, NULL), 0);
+	expect_story("listen 0,listen 1,listen 2,listen 3,scan,");
+	assert_non_null(recorder->sampler);
+	recorder->opts.target.kind = TARGET_PROCESSES;
+	assert_int_equal(load_sampler(recorder, NULL), 0);
+	expect_story("listen 0,listen 1,listen 2,listen 3,");
+}
+
+static void the_sampler_s_error_is_reported_first(void **state _unused_)
+{
+	struct error error = {0};
+
+	open_error = -EPERM;
+	assert_int_equal(load_sampler(recorder, &error), -EPERM);
+	assert_string_not_equal(error.message, "no sampler");
+	assert_non_null(recorder->sampler);
+	recorder->sampler = NULL;
+	sampler_error = -ENOTSUP;
+	assert_int_equal(load_sampler(recorder, &error), -ENOTSUP);
+	assert_string_equal(error.message, "no sampler");
+	assert_null(recorder->sampler);
 }
 
 /* Each wish is passed on, and nothing else is wanted then. */
@@ -1438,6 +1478,7 @@ static int make_all_parts(void *context)
 		snprintf(names[i], sizeof(names[i]), "event%d", i);
 		counted[i].name = names[i];
 	}
+	sampler_error = online_error = -ENOTSUP;
 	err = recorder_new(&opts, &made, context);
 	assert_null(made);
 	return err == -ENOTSUP ? 0 : err;
@@ -1482,6 +1523,8 @@ int main(void)
 		TEST(a_cpu_may_be_gone),
 		TEST(cpus_come_and_go),
 		TEST(it_ends_with_its_last_process),
+		TEST(processes_are_read_while_the_sampler_is_loaded),
+		TEST(the_sampler_s_error_is_reported_first),
 		TEST(the_sampler_is_told_what_is_wanted),
 		TEST(it_starts_at_once),
 		TEST(times_of_programs_that_cannot_be_read_are_left_out),
