@@ -100,8 +100,8 @@ _must_check_ int process_image_take_latest(struct process_image *image,
 					   const struct process_image *previous, uint64_t time_ns);
 
 /*
- * Read the maps for process_image_take_moved(). Returns 0 or -ENOMEM; maps that may not be read are
- * no failure.
+ * Read the maps for process_image_take_moved(). Returns 0, -ENOMEM or -ETIMEDOUT; maps that may not
+ * be read are no failure.
  */
 _must_check_ int process_image_read_moved(struct process_image *image, const char *proc_root,
 					  struct file_table *files);

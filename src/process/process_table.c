@@ -48,6 +48,8 @@
 /* Pauses between searches for moved mappings; they double while nothing is found. */
 #define MOVE_PAUSE_MIN_NS (100 * NS_PER_MS)
 #define MOVE_PAUSE_MAX_NS (60 * NS_PER_SECOND)
+/* The longest pause after a reading that timed out: the opener knows when it may be repeated. */
+#define LATE_PAUSE_NS NS_PER_SECOND
 
 struct pid_slot {
 	uint32_t pid;
@@ -727,6 +729,7 @@ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, 
 {
 	struct process_image *image;
 	struct image_code *code;
+	int err;
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
@@ -744,7 +747,13 @@ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, 
 		code->move_pause_ns = MOVE_PAUSE_MAX_NS;
 	/* Samples that were waiting meanwhile cause no new search. */
 	code->next_move_ns = clock_now_ns() + code->move_pause_ns;
-	return process_image_read_moved(image, table->proc_root, table->files);
+	err = process_image_read_moved(image, table->proc_root, table->files);
+	if (err != -ETIMEDOUT)
+		return err;
+	if (code->move_pause_ns > LATE_PAUSE_NS)
+		code->move_pause_ns = LATE_PAUSE_NS;
+	code->next_move_ns = clock_now_ns() + code->move_pause_ns;
+	return 0;
 }
 
 static int take_moved(struct process_table *table, struct process_image *image, uint64_t time_ns)
