@@ -113,6 +113,36 @@ static void the_pause_between_readings_stays_short_while_they_are_late(void **st
 	assert_in_range(image->code->next_move_ns, clock_now_ns(), clock_now_ns() + NS_PER_SECOND);
 }
 
+#define JAVA_MAPS    "10000-20000 r-xp 00000000 08:01 7 /no/lib/server/libjvm.so\n"
+#define JAVA_OPTIONS "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer"
+
+static void options_of_a_runtime_that_are_late_are_read_later(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+	struct image_code *code;
+
+	add_process(fixture, CHILD, "java", JAVA_MAPS);
+	fake_proc_write(&fixture->proc, "9/cmdline", "java");
+	fake_proc_write(&fixture->proc, "9/environ", JAVA_OPTIONS);
+	scan(fixture);
+	process = find(fixture, LATER_NS, CHILD, NO_GEN);
+	code = ((const struct process_image *)process)->code;
+	num_late = 2;
+	assert_false(process_table_keeps_frame_pointers(fixture->table, process->id));
+	assert_int_equal(num_late, 0);
+	/* It is asked after a pause only. */
+	pass_second(fixture);
+	assert_false(process_table_keeps_frame_pointers(fixture->table, process->id));
+	code->next_runtime_ns = 0;
+	assert_true(process_table_keeps_frame_pointers(fixture->table, process->id));
+	/* And no more when it is known. */
+	code->next_runtime_ns = 0;
+	num_late = 2;
+	assert_true(process_table_keeps_frame_pointers(fixture->table, process->id));
+	assert_int_equal(num_late, 2);
+}
+
 #define LATE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_opener, tear_down)
 
 int main(void)
@@ -121,6 +151,7 @@ int main(void)
 		LATE_TEST(maps_that_are_late_once_are_read_at_once),
 		LATE_TEST(maps_that_are_late_twice_are_read_a_second_later),
 		LATE_TEST(maps_that_never_come_are_asked_for_some_times),
+		LATE_TEST(options_of_a_runtime_that_are_late_are_read_later),
 		LATE_TEST(the_pause_between_readings_stays_short_while_they_are_late),
 	};
 
