@@ -6,8 +6,9 @@
  * /proc/PID/root leads anywhere. Therefore only the opener may touch these files of another
  * process. Files that need neither are read directly: stat, status, comm, wchan, task, ns.
  *
- * Each request is on behalf of a process. A process that timed out twice is skipped for a while.
- * After several time-outs, all processes of the user are skipped (root's after more). So one user
+ * Each request is on behalf of a process. The first one that times out is made again at once, as
+ * the machine may be busy. Then the process is skipped for a second, and longer after further
+ * time-outs. After several, all processes of the user are skipped (root's after more). So one user
  * costs the others little time, and never their files.
  *
  * Not thread-safe. If the opener is NULL, requests are made here, and wait.

@@ -107,29 +107,34 @@ static int read_memory(struct slow_opener *opener, const char *proc_root, pid_t 
 	return proc_file_read_slow(opener, proc_root, pid, name, OPTIONS_MAX_BYTES, ret);
 }
 
-/* Options in HotSpot's order of applying them. Unreadable sources count as empty. */
-static bool java_keeps(struct slow_opener *opener, const char *proc_root, pid_t pid)
+/* Options in HotSpot's order of applying them. Returns 0 or an error of reading. */
+static int read_java_options(struct slow_opener *opener, const char *proc_root, pid_t pid,
+			     bool *ret_keeps)
 {
 	_cleanup_(text_release) struct text command = {0};
 	_cleanup_(text_release) struct text environment = {0};
-	bool is_on = false;
+	int err = read_memory(opener, proc_root, pid, "cmdline", &command);
 
-	if (read_memory(opener, proc_root, pid, "cmdline", &command) ||
-	    read_memory(opener, proc_root, pid, "environ", &environment))
-		return false;
-	take_variable(&environment, "JAVA_TOOL_OPTIONS", &is_on);
-	take_variable(&environment, "JDK_JAVA_OPTIONS", &is_on);
-	take_command(&command, &is_on);
-	take_variable(&environment, "_JAVA_OPTIONS", &is_on);
-	return is_on;
+	if (err)
+		return err;
+	err = read_memory(opener, proc_root, pid, "environ", &environment);
+	if (err)
+		return err;
+	*ret_keeps = false;
+	take_variable(&environment, "JAVA_TOOL_OPTIONS", ret_keeps);
+	take_variable(&environment, "JDK_JAVA_OPTIONS", ret_keeps);
+	take_command(&command, ret_keeps);
+	take_variable(&environment, "_JAVA_OPTIONS", ret_keeps);
+	return 0;
 }
 
-bool jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
-				      const struct file_table *files,
-				      const struct mapping_list *mappings)
+int jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
+				     const struct file_table *files,
+				     const struct mapping_list *mappings, bool *ret)
 {
 	bool is_known = false;
 
+	*ret = false;
 	array_for_each (&mappings->sorted, mapping) {
 		const char *path;
 
@@ -137,14 +142,19 @@ bool jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
 			continue;
 		path = file_table_get(files, mapping->file)->path;
 		if (is_named(path, JAVA)) {
-			if (!java_keeps(file_table_get_opener(files), proc_root, pid))
-				return false;
+			bool keeps = false;
+			int err = read_java_options(file_table_get_opener(files), proc_root, pid,
+						    &keeps);
+
+			if (err || !keeps)
+				return err == -ETIMEDOUT ? err : 0;
 			is_known = true;
 		}
 		for (size_t i = 0; i < ARRAY_LENGTH(keepers); i++)
 			is_known |= is_named(path, keepers[i]);
 	}
-	return is_known;
+	*ret = is_known;
+	return 0;
 }
 
 bool jit_runtime_has_trampolines(const struct file_table *files,

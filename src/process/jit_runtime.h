@@ -13,11 +13,11 @@
 
 /*
  * Decided by the mapped files, and the command line and environment below proc_root. False if
- * unknown, or not true for all runtimes in the process.
+ * unknown, or not true for all runtimes in the process. Returns 0, or -ETIMEDOUT: ask again later.
  */
-bool jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
-				      const struct file_table *files,
-				      const struct mapping_list *mappings);
+_must_check_ int jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
+						  const struct file_table *files,
+						  const struct mapping_list *mappings, bool *ret);
 
 /* Whether CPython is mapped, which makes trampolines on request (-X perf). */
 bool jit_runtime_has_trampolines(const struct file_table *files,

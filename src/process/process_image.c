@@ -314,7 +314,7 @@ int process_image_read_moved(struct process_image *image, const char *proc_root,
 				 &code->moved);
 	/* Older samples may be of a time, or even a program, without these mappings. */
 	code->moved_ns = err && err != -EINVAL ? 0 : clock_now_ns();
-	return err == -ENOMEM ? err : 0;
+	return err == -ENOMEM || err == -ETIMEDOUT ? err : 0;
 }
 
 int process_image_take_moved(struct process_image *image, uint64_t time_ns, bool *ret_is_changed)

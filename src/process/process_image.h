@@ -26,6 +26,7 @@ struct image_code {
 	uint64_t moved_ns;         /* 0: no such mappings */
 	uint64_t next_move_ns;     /* next search for moved mappings */
 	uint64_t move_pause_ns;    /* between the last search and the next */
+	uint64_t next_runtime_ns;  /* when to ask for its runtime's options again */
 	/* File mappings in the place of memory that may contain copies of the files. */
 	struct mapping_list replaced;
 	uint32_t num_looks; /* replaced_text.h */
@@ -100,8 +101,8 @@ _must_check_ int process_image_take_latest(struct process_image *image,
 					   const struct process_image *previous, uint64_t time_ns);
 
 /*
- * Read the maps for process_image_take_moved(). Returns 0 or -ENOMEM; maps that may not be read are
- * no failure.
+ * Read the maps for process_image_take_moved(). Returns 0, -ENOMEM or -ETIMEDOUT; maps that may not
+ * be read are no failure.
  */
 _must_check_ int process_image_read_moved(struct process_image *image, const char *proc_root,
 					  struct file_table *files);

@@ -48,6 +48,8 @@
 /* Pauses between searches for moved mappings; they double while nothing is found. */
 #define MOVE_PAUSE_MIN_NS (100 * NS_PER_MS)
 #define MOVE_PAUSE_MAX_NS (60 * NS_PER_SECOND)
+/* The longest pause after an answer that was late: the opener knows when it may be asked again. */
+#define LATE_PAUSE_NS NS_PER_SECOND
 
 struct pid_slot {
 	uint32_t pid;
@@ -727,6 +729,7 @@ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, 
 {
 	struct process_image *image;
 	struct image_code *code;
+	int err;
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
@@ -744,7 +747,13 @@ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, 
 		code->move_pause_ns = MOVE_PAUSE_MAX_NS;
 	/* Samples that were waiting meanwhile cause no new search. */
 	code->next_move_ns = clock_now_ns() + code->move_pause_ns;
-	return process_image_read_moved(image, table->proc_root, table->files);
+	err = process_image_read_moved(image, table->proc_root, table->files);
+	if (err != -ETIMEDOUT)
+		return err;
+	if (code->move_pause_ns > LATE_PAUSE_NS)
+		code->move_pause_ns = LATE_PAUSE_NS;
+	code->next_move_ns = clock_now_ns() + code->move_pause_ns;
+	return 0;
 }
 
 static int take_moved(struct process_table *table, struct process_image *image, uint64_t time_ns)
@@ -1035,21 +1044,30 @@ bool process_table_has_trampolines(const struct process_table *table, const stru
 	return jit_runtime_has_trampolines(table->files, &process_image_get_code(image)->mappings);
 }
 
+/* A late answer is asked for again. /proc/PID belongs to the current image. */
+static void ask_for_runtime(struct process_table *table, struct process_image *image)
+{
+	struct image_code *code = process_image_use_code(image);
+	int err = 0;
+
+	if (!code || clock_now_ns() < code->next_runtime_ns)
+		return;
+	if (image == find_current(table, (pid_t)image->process.pid))
+		err = jit_runtime_keeps_frame_pointers(table->proc_root, (pid_t)image->process.pid,
+						       table->files, &code->mappings,
+						       &image->keeps_frame_pointers);
+	image->is_runtime_known = err != -ETIMEDOUT;
+	code->next_runtime_ns = clock_now_ns() + LATE_PAUSE_NS;
+}
+
 bool process_table_keeps_frame_pointers(struct process_table *table, uint32_t id)
 {
 	struct process_image *image;
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
-	if (!image->is_runtime_known) {
-		image->is_runtime_known = true;
-		/* /proc/PID belongs to the current image. */
-		image->keeps_frame_pointers =
-			image == find_current(table, (pid_t)image->process.pid) &&
-			jit_runtime_keeps_frame_pointers(table->proc_root,
-							 (pid_t)image->process.pid, table->files,
-							 &process_image_get_code(image)->mappings);
-	}
+	if (!image->is_runtime_known)
+		ask_for_runtime(table, image);
 	return image->keeps_frame_pointers;
 }
 

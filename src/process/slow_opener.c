@@ -8,6 +8,9 @@
  * the request is for, since hanging requests are made on purpose: after some, that user's processes
  * get no more requests. Many user ids may belong to one user (subuid(5)): the more time-outs in
  * all, the shorter is the next one.
+ *
+ * A late answer proves nothing, as the machine may be busy. So the first request for a process that
+ * times out is made again at once, and requests after that are made after growing pauses.
  */
 #include "process/slow_opener.h"
 
@@ -47,14 +50,10 @@
 #define MIN_LIMIT_MS      60
 /* Processes of ours that cannot be killed and stay. */
 #define MAX_LEFT_BEHIND 64
-/*
- * After MAX_SILENCES time-outs a process is skipped for a time; MAX_SILENT processes are
- * remembered.
- */
-#define MAX_SILENCES 2
-#define SILENT_NS    (30 * NS_PER_SECOND)
-#define MAX_SILENT   256
-#define MAX_USERS    4096
+/* MAX_SILENT processes are remembered, for REMEMBERED_NS after their last time-out. */
+#define REMEMBERED_NS (120 * NS_PER_SECOND)
+#define MAX_SILENT    256
+#define MAX_USERS     4096
 /* For all copies, on the disk; for one copy, in memory, if no temporary file can be made. */
 #define MAX_COPIED_BYTES (1ull << 30)
 #define MAX_MEMORY_BYTES (64ull << 20)
@@ -64,6 +63,14 @@
 
 /* Number of file systems that are remembered. */
 #define MAX_DEVICES 1024
+
+/* How long a process is skipped after its first, second … time-out, and after each later one. */
+static const uint64_t pauses_ns[] = {
+	0,
+	NS_PER_SECOND,
+	4 * NS_PER_SECOND,
+	60 * NS_PER_SECOND,
+};
 
 enum request_kind { FOLLOW, FIND, LOOK, OPEN, LOOK_AS_USER, OPEN_AS_USER, READ, READ_MEMORY };
 
@@ -115,7 +122,7 @@ struct copying_user {
 struct silent_process {
 	pid_t pid;
 	unsigned int num_failures;
-	uint64_t until_ns;
+	uint64_t failed_ns; /* last time-out */
 };
 
 struct slow_opener {
@@ -512,14 +519,17 @@ static uint64_t get_copy_limit(const struct slow_opener *opener, uid_t uid,
 	return share > own ? share - own : 0;
 }
 
-/* NULL: no time-outs so far. */
+/* NULL: no time-outs lately. */
 static struct silent_process *find_silent(struct slow_opener *opener, pid_t pid)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns;
 	size_t num_left = 0;
 
+	if (!opener->silent.length)
+		return NULL;
+	now_ns = clock_now_ns();
 	array_for_each (&opener->silent, process)
-		if (process->until_ns > now_ns)
+		if (process->failed_ns + REMEMBERED_NS > now_ns)
 			opener->silent.items[num_left++] = *process;
 	opener->silent.length = num_left;
 	array_for_each (&opener->silent, process)
@@ -531,8 +541,13 @@ static struct silent_process *find_silent(struct slow_opener *opener, pid_t pid)
 static bool is_silent(struct slow_opener *opener, pid_t pid)
 {
 	const struct silent_process *process = find_silent(opener, pid);
+	size_t last = ARRAY_LENGTH(pauses_ns) - 1;
+	size_t number;
 
-	return process && process->num_failures >= MAX_SILENCES;
+	if (!process)
+		return false;
+	number = process->num_failures - 1;
+	return clock_now_ns() < process->failed_ns + pauses_ns[number < last ? number : last];
 }
 
 static void note_silence(struct slow_opener *opener, pid_t pid)
@@ -547,7 +562,7 @@ static void note_silence(struct slow_opener *opener, pid_t pid)
 		return;
 	process->pid = pid;
 	process->num_failures++;
-	process->until_ns = clock_now_ns() + SILENT_NS;
+	process->failed_ns = clock_now_ns();
 }
 
 /* Users beyond the limit count as having no time-outs left. */
@@ -584,12 +599,22 @@ static void note_failure(struct slow_opener *opener, pid_t pid)
 		note_silence(opener, pid);
 }
 
+static bool is_of_copy(uint32_t kind)
+{
+	return kind == OPEN || kind == OPEN_AS_USER;
+}
+
+/* A copy takes long, and some memory never answers while the rest of the process does. */
+static bool is_made_again(uint32_t kind)
+{
+	return !is_of_copy(kind) && kind != READ_MEMORY;
+}
+
 static int get_limit_ms(const struct slow_opener *opener, uint32_t kind)
 {
 	unsigned int num_halvings = opener->num_failures / FAILURES_TO_HALVE;
-	bool is_copied = kind == OPEN || kind == OPEN_AS_USER;
-	int limit_ms =
-		(is_copied ? COPY_LIMIT_MS : LIMIT_MS) >> (num_halvings < 16 ? num_halvings : 16);
+	int limit_ms = (is_of_copy(kind) ? COPY_LIMIT_MS : LIMIT_MS) >>
+		       (num_halvings < 16 ? num_halvings : 16);
 
 	return limit_ms < MIN_LIMIT_MS ? MIN_LIMIT_MS : limit_ms;
 }
@@ -632,6 +657,31 @@ static void replace(struct slow_opener *opener, const struct opener_head *head, 
 		  path[0] ? ": " : "", path);
 }
 
+/* A request and its parts: head, root, path. */
+struct opener_message {
+	const struct opener_head *head;
+	const struct iovec *parts;
+	const char *path;
+	int fd; /* sent with the request; -1: no descriptor */
+};
+
+static int exchange(struct slow_opener *opener, const struct opener_message *message,
+		    size_t *ret_bytes, int *ret_fd)
+{
+	int err = opener->worker.fd < 0 ? worker_start(&opener->worker, run, NULL) : 0;
+
+	if (err)
+		return err;
+	err = worker_send(opener->worker.fd, message->parts, 3, &message->fd, message->fd >= 0);
+	if (!err)
+		err = receive(opener, get_limit_ms(opener, message->head->kind), ret_bytes, ret_fd);
+	if (err == -ETIMEDOUT || err == -EPIPE || err == -ECONNRESET) {
+		replace(opener, message->head, message->path);
+		return -ETIMEDOUT;
+	}
+	return err;
+}
+
 /*
  * root  or NULL
  * fd    sent with the request; -1: no descriptor
@@ -647,6 +697,8 @@ static int ask(struct slow_opener *opener, const struct opener_head *wanted, con
 		{(void *)(uintptr_t)root, root ? strlen(root) + 1 : 0},
 		{(void *)(uintptr_t)path, strlen(path)},
 	};
+	const struct opener_message message = {&head, parts, path, fd};
+	bool was_silent;
 	int err;
 
 	head.root_bytes = (uint32_t)parts[1].iov_len;
@@ -660,16 +712,11 @@ static int ask(struct slow_opener *opener, const struct opener_head *wanted, con
 		opener->counts.num_refused++;
 		return -ETIMEDOUT;
 	}
-	err = opener->worker.fd < 0 ? worker_start(&opener->worker, run, NULL) : 0;
-	if (err)
-		return err;
-	err = worker_send(opener->worker.fd, parts, ARRAY_LENGTH(parts), &fd, fd >= 0);
-	if (!err)
-		err = receive(opener, get_limit_ms(opener, head.kind), ret_bytes, ret_fd);
-	if (err == -ETIMEDOUT || err == -EPIPE || err == -ECONNRESET) {
-		replace(opener, &head, path);
-		return -ETIMEDOUT;
-	}
+	was_silent = find_silent(opener, head.pid) != NULL;
+	err = exchange(opener, &message, ret_bytes, ret_fd);
+	if (err == -ETIMEDOUT && !was_silent && is_made_again(head.kind) &&
+	    is_allowed(opener, head.pid))
+		err = exchange(opener, &message, ret_bytes, ret_fd);
 	return err ? err : opener->answer.err;
 }
 
