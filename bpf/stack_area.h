@@ -181,7 +181,7 @@ static __always_inline void send_area_of(const struct scratch *scratch)
 				     .kind = area.kind};
 }
 
-/* Of the scratch sample. Not static: inlined, it would take most of the stack that calls have together. */
+/* Send that of the scratch sample. Not static: inlined, it would take most of the stack of all calls. */
 __attribute__((noinline)) int send_stack_area(void)
 {
 	struct scratch *scratch = get_scratch();

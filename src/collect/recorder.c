@@ -624,7 +624,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 	err = listen_to_cpus(recorder, error);
 	if (!err && !target_is_of_threads(&recorder->opts.target))
 		err = process_table_scan(recorder->processes);
-	/* What a user lacks for both is reported as lacking for this one. */
+	/* If neither is permitted, report the sampler: it needs more. */
 	load_err = sampler_load_finish(load, &recorder->sampler, error);
 	return load_err && err != -ENOMEM ? load_err : err;
 }
