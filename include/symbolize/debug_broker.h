@@ -27,7 +27,8 @@
 struct debug_client {
 	int fd; /* borrowed; SOCK_SEQPACKET */
 	uint32_t num_requests;
-	bool is_gone; /* the broker does not answer, as a file system hangs; not asked again */
+	unsigned int num_late; /* answers that did not arrive in time */
+	bool is_gone; /* the broker ended, or too many answers were late; not asked again */
 	struct debug_opener opener; /* for objfile_set_opener() */
 };
 

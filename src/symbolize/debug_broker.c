@@ -17,8 +17,12 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* Time limit for an answer: opening a file takes microseconds, unless its file system hangs. */
+/*
+ * Time limit for an answer: opening a file takes microseconds, unless its file system hangs or the
+ * machine is busy. A late answer is asked for again, MAX_LATE times in all.
+ */
 #define ANSWER_MS 1000
+#define MAX_LATE  3
 
 struct broker_request {
 	uint32_t number;
@@ -64,12 +68,14 @@ static int ask(void *context, const char *path)
 
 	if (client->is_gone || length > sizeof(request.path))
 		return -ENOENT;
-	request.number = ++client->num_requests;
 	memcpy(request.path, path, length);
-	if (send(client->fd, &request, REQUEST_HEAD_BYTES + length, MSG_NOSIGNAL) < 0)
-		fd = -EPIPE;
-	else
-		fd = receive(client);
+	do {
+		request.number = ++client->num_requests;
+		if (send(client->fd, &request, REQUEST_HEAD_BYTES + length, MSG_NOSIGNAL) < 0)
+			fd = -EPIPE;
+		else
+			fd = receive(client);
+	} while (fd == -ETIMEDOUT && ++client->num_late < MAX_LATE);
 	client->is_gone = fd == -EPIPE || fd == -ETIMEDOUT;
 	return fd;
 }
