@@ -1,7 +1,8 @@
 /*
  * Putting a shard into the BPF map waits for an RCU grace period, as long for several as for one.
  * So the rows of all tables that are about to be copied are added up, and the shards for them are
- * made in one batch. Not more than that, because a shard is locked kernel memory.
+ * made in one batch, and one more: the next table shall not wait for a grace period. Not more than
+ * that, because a shard is locked kernel memory.
  */
 #include "collect/tables/shard_pool.h"
 
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/confinement.h"
 
 /* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
 #define END_ROWS 2000
@@ -31,6 +33,11 @@ struct shard_pool {
 	uint32_t num_taken;
 	uint32_t num_left_rows;   /* in the last one taken */
 	uint64_t num_coming_rows; /* of tables that are about to be copied */
+	pthread_t maker;          /* makes the spare shard */
+	bool has_maker;
+	bool is_closing;
+	bool has_failed;         /* no more spare ones are made */
+	pthread_cond_t is_asked; /* the maker has to look */
 };
 
 struct shard_pool *shard_pool_new(int shards_fd)
@@ -42,6 +49,7 @@ struct shard_pool *shard_pool_new(int shards_fd)
 	pool->shards_fd = shards_fd;
 	pthread_mutex_init(&pool->making, NULL);
 	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->is_asked, NULL);
 	return pool;
 }
 
@@ -49,8 +57,16 @@ void shard_pool_free(struct shard_pool *pool)
 {
 	if (!pool)
 		return;
+	if (pool->has_maker) {
+		pthread_mutex_lock(&pool->lock);
+		pool->is_closing = true;
+		pthread_cond_signal(&pool->is_asked);
+		pthread_mutex_unlock(&pool->lock);
+		pthread_join(pool->maker, NULL);
+	}
 	for (uint32_t i = 0; i < pool->num_made; i++)
 		munmap(pool->shards[i], sizeof(struct unwind_shard));
+	pthread_cond_destroy(&pool->is_asked);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_mutex_destroy(&pool->making);
 	free(pool);
@@ -137,20 +153,69 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 	return num_put ? 0 : err;
 }
 
+/* The number of shards that announced tables need. The lock is held. */
+static uint64_t count_needed(const struct shard_pool *pool)
+{
+	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
+	uint64_t num_rows = pool->num_coming_rows;
+
+	num_rows -= num_rows < pool->num_left_rows ? num_rows : pool->num_left_rows;
+	return (num_rows + per_shard - 1) / per_shard;
+}
+
 /* The number of shards that announced tables need and that do not exist yet. */
 static uint32_t count_missing(struct shard_pool *pool)
 {
-	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
 	uint64_t num_needed;
 	uint64_t ready;
 
 	pthread_mutex_lock(&pool->lock);
 	ready = pool->num_made - pool->num_taken;
-	num_needed = pool->num_coming_rows;
-	num_needed -= num_needed < pool->num_left_rows ? num_needed : pool->num_left_rows;
-	num_needed = (num_needed + per_shard - 1) / per_shard;
+	num_needed = count_needed(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return num_needed > ready ? (uint32_t)(num_needed - ready) : 0;
+}
+
+/* The lock is held. */
+static bool lacks_spare(const struct shard_pool *pool)
+{
+	return !pool->has_failed && pool->num_made < UNWIND_MAX_SHARDS &&
+	       pool->num_made - pool->num_taken <= count_needed(pool);
+}
+
+/* Make a spare shard. Returns false if there is one. The lock is held, except while it is made. */
+static bool make_spare(struct shard_pool *pool)
+{
+	int err;
+
+	if (!lacks_spare(pool))
+		return false;
+	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&pool->making);
+	err = make_shards(pool, 1);
+	pthread_mutex_unlock(&pool->making);
+	pthread_mutex_lock(&pool->lock);
+	pool->has_failed = err != 0;
+	return true;
+}
+
+static void *run_maker(void *context)
+{
+	struct shard_pool *pool = context;
+
+	/* The thread starts before the recorder has given up its rights. */
+	(void)!confinement_keep_sampling_rights(false);
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->is_closing)
+		if (!make_spare(pool))
+			pthread_cond_wait(&pool->is_asked, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+void shard_pool_start_maker(struct shard_pool *pool)
+{
+	pool->has_maker = !pthread_create(&pool->maker, NULL, run_maker, pool);
 }
 
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
@@ -159,7 +224,11 @@ void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
 
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows += num_rows;
+	pthread_cond_signal(&pool->is_asked);
 	pthread_mutex_unlock(&pool->lock);
+	/* Not while another thread makes some, if there are enough already. */
+	if (!count_missing(pool))
+		return;
 	pthread_mutex_lock(&pool->making);
 	for (;;) {
 		num_missing = count_missing(pool);
@@ -194,6 +263,7 @@ static struct unwind_shard *take_ready(struct shard_pool *pool)
 	pthread_mutex_lock(&pool->lock);
 	if (pool->num_taken < pool->num_made)
 		shard = pool->shards[pool->num_taken++];
+	pthread_cond_signal(&pool->is_asked);
 	pthread_mutex_unlock(&pool->lock);
 	return shard;
 }

@@ -251,6 +251,84 @@ static void shards_that_the_map_refuses_are_not_there(void **state _unused_)
 	shard_pool_free(NULL);
 }
 
+/* As the maker does. */
+static bool make_spare_shard(void)
+{
+	bool is_made;
+
+	pthread_mutex_lock(&pool->lock);
+	is_made = make_spare(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return is_made;
+}
+
+static void one_shard_is_spare(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	/* Before the first table. */
+	assert_true(make_spare_shard());
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, 1);
+	/* An announced table takes it, but makes no other one. */
+	shard_pool_prepare(pool, PER_SHARD);
+	assert_int_equal(num_created, 1);
+	assert_true(make_spare_shard());
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, 2);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	shard_pool_finish(pool, PER_SHARD, 0);
+	assert_false(make_spare_shard());
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(num_created, 2);
+	assert_true(make_spare_shard());
+	assert_int_equal(num_created, 3);
+}
+
+static void no_spare_shard_is_made_after_a_failure(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	max_created = 0;
+	assert_true(make_spare_shard());
+	max_created = UINT32_MAX;
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, 0);
+	/* One that is needed is made. */
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(num_created, 1);
+}
+
+static void no_spare_shard_is_made_beyond_the_limit(void **state _unused_)
+{
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS / 64; i++)
+		shard_pool_prepare(pool, 64 * PER_SHARD);
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, UNWIND_MAX_SHARDS);
+}
+
+/* Another thread makes shards: a table that has its own does not wait for them. */
+static void a_table_with_enough_shards_does_not_wait(void **state _unused_)
+{
+	assert_true(make_spare_shard());
+	pthread_mutex_lock(&pool->making);
+	shard_pool_prepare(pool, PER_SHARD);
+	pthread_mutex_unlock(&pool->making);
+	assert_int_equal(num_created, 1);
+}
+
+static void the_maker_ends_with_the_pool(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	shard_pool_start_maker(pool);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+	tear_down(NULL);
+	assert_true(num_put >= 8 && num_put <= 9);
+	set_up(NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -266,6 +344,11 @@ int main(void)
 		TEST(the_number_of_shards_is_bounded),
 		TEST(what_could_be_made_is_there_before_the_error),
 		TEST(shards_that_the_map_refuses_are_not_there),
+		TEST(one_shard_is_spare),
+		TEST(no_spare_shard_is_made_after_a_failure),
+		TEST(no_spare_shard_is_made_beyond_the_limit),
+		TEST(a_table_with_enough_shards_does_not_wait),
+		TEST(the_maker_ends_with_the_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
