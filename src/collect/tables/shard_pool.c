@@ -1,8 +1,12 @@
 /*
  * Putting a shard into the BPF map waits for an RCU grace period, as long for several as for one.
  * So the rows of all tables that are about to be copied are added up, and the shards for them are
- * made in one batch, and one more: the next table shall not wait for a grace period. Not more than
- * that, because a shard is locked kernel memory.
+ * made in one batch, and one or two more: the next table shall not wait for a grace period. Not more
+ * than that, because a shard is locked kernel memory.
+ *
+ * The kernel waits after it has put the shards: programs that still run may have seen the values
+ * before. A slot had none before, so a shard can be used as soon as it can be looked up, while the
+ * maker's call still waits.
  */
 #include "collect/tables/shard_pool.h"
 
@@ -12,15 +16,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
 #include "base/confinement.h"
 
 /* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
 #define END_ROWS 2000
 /* The most shards in a batch. */
 #define BATCH_MAX 64
+/* Spare shards when the maker has made some. */
+#define SPARE_MAX 2
+/* How often to look whether the kernel has put shards. */
+#define LOOK_NS (NS_PER_MS / 5)
 /* The kernel puts the map's header before the value, in a page of its own. */
 #define MAP_BYTES 4096
 
@@ -30,13 +40,14 @@ struct shard_pool {
 	pthread_mutex_t lock;   /* of the members below, held shortly */
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t num_made;
+	uint32_t num_pending; /* after these: their call has not returned yet */
 	uint32_t num_taken;
 	uint32_t num_left_rows;   /* in the last one taken */
 	uint64_t num_coming_rows; /* of tables that are about to be copied */
 	pthread_t maker;          /* makes the spare shard */
 	bool has_maker;
 	bool is_closing;
-	bool has_failed;         /* no more spare ones are made */
+	bool has_failed;         /* the maker makes no more */
 	pthread_cond_t is_asked; /* the maker has to look */
 };
 
@@ -116,6 +127,27 @@ static uint32_t put_batch(int shards_fd, const struct batch *batch)
 	return done;
 }
 
+/* Call before putting them. */
+static void note_pending(struct shard_pool *pool, const struct batch *batch)
+{
+	pthread_mutex_lock(&pool->lock);
+	for (uint32_t i = 0; i < batch->count; i++)
+		pool->shards[batch->numbers[i]] = batch->shards[i];
+	pool->num_pending = batch->count;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Count pending shards that are in the map already. The lock is held. */
+static void see_pending(struct shard_pool *pool)
+{
+	uint32_t id;
+
+	while (pool->num_pending && !bpf_map_lookup_elem(pool->shards_fd, &pool->num_made, &id)) {
+		pool->num_pending--;
+		pool->num_made++;
+	}
+}
+
 /*
  * Make so many. pool->making is held, so that nobody else adds some. The map of shards keeps the
  * maps that are made here, and so do our mappings of them.
@@ -137,13 +169,16 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 		if (err)
 			break;
 	}
+	note_pending(pool, &batch);
 	/* If one could not be made, those before it are put all the same. */
 	num_put = batch.count ? put_batch(pool->shards_fd, &batch) : 0;
 	if (!num_put && !err)
 		err = -errno;
 	pthread_mutex_lock(&pool->lock);
-	for (uint32_t i = 0; i < num_put; i++)
-		pool->shards[pool->num_made++] = batch.shards[i];
+	if (pool->num_made < first + num_put)
+		pool->num_made = first + num_put;
+	num_put = pool->num_made - first;
+	pool->num_pending = 0;
 	pthread_mutex_unlock(&pool->lock);
 	for (uint32_t i = 0; i < batch.count; i++) {
 		close(batch.fds[i]);
@@ -170,29 +205,38 @@ static uint32_t count_missing(struct shard_pool *pool)
 	uint64_t ready;
 
 	pthread_mutex_lock(&pool->lock);
+	see_pending(pool);
 	ready = pool->num_made - pool->num_taken;
 	num_needed = count_needed(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return num_needed > ready ? (uint32_t)(num_needed - ready) : 0;
 }
 
-/* The lock is held. */
-static bool lacks_spare(const struct shard_pool *pool)
+/* The number of shards to make so that some are spare; 0: there is a spare one. The lock is held. */
+static uint32_t count_lacking(const struct shard_pool *pool)
 {
-	return !pool->has_failed && pool->num_made < UNWIND_MAX_SHARDS &&
-	       pool->num_made - pool->num_taken <= count_needed(pool);
+	uint64_t ready = pool->num_made - pool->num_taken;
+	uint64_t num_needed = count_needed(pool);
+
+	if (pool->has_failed || pool->num_made == UNWIND_MAX_SHARDS || ready > num_needed)
+		return 0;
+	return (uint32_t)(num_needed + SPARE_MAX - ready);
 }
 
-/* Make a spare shard. Returns false if there is one. The lock is held, except while it is made. */
+/* Make spare shards. Returns false if there is one. The lock is held, except while they are made. */
 static bool make_spare(struct shard_pool *pool)
 {
+	uint32_t count;
 	int err;
 
-	if (!lacks_spare(pool))
+	if (!count_lacking(pool))
 		return false;
 	pthread_mutex_unlock(&pool->lock);
 	pthread_mutex_lock(&pool->making);
-	err = make_shards(pool, 1);
+	pthread_mutex_lock(&pool->lock);
+	count = count_lacking(pool); /* another thread may have made some */
+	pthread_mutex_unlock(&pool->lock);
+	err = count ? make_shards(pool, count) : 0;
 	pthread_mutex_unlock(&pool->making);
 	pthread_mutex_lock(&pool->lock);
 	pool->has_failed = err != 0;
@@ -218,15 +262,27 @@ void shard_pool_start_maker(struct shard_pool *pool)
 	pool->has_maker = !pthread_create(&pool->maker, NULL, run_maker, pool);
 }
 
+static bool is_maker_at_work(struct shard_pool *pool)
+{
+	bool is_at_work;
+
+	pthread_mutex_lock(&pool->lock);
+	is_at_work = pool->has_maker && !pool->has_failed && pool->num_made < UNWIND_MAX_SHARDS;
+	pthread_mutex_unlock(&pool->lock);
+	return is_at_work;
+}
+
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
 {
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	uint32_t num_missing;
 
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows += num_rows;
 	pthread_cond_signal(&pool->is_asked);
 	pthread_mutex_unlock(&pool->lock);
-	/* Not while another thread makes some, if there are enough already. */
+	while (count_missing(pool) && is_maker_at_work(pool))
+		nanosleep(&pause, NULL);
 	if (!count_missing(pool))
 		return;
 	pthread_mutex_lock(&pool->making);
@@ -261,6 +317,7 @@ static struct unwind_shard *take_ready(struct shard_pool *pool)
 	struct unwind_shard *shard = NULL;
 
 	pthread_mutex_lock(&pool->lock);
+	see_pending(pool);
 	if (pool->num_taken < pool->num_made)
 		shard = pool->shards[pool->num_taken++];
 	pthread_cond_signal(&pool->is_asked);
