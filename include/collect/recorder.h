@@ -89,6 +89,12 @@ void recorder_hand_over(struct recorder *last, struct recorder *next);
 /* Readable when a ring should be read soon; call recorder_read() every 100 ms anyway. */
 int recorder_get_fd(const struct recorder *recorder);
 
+/*
+ * Time (clock_now_ns()) from which recorder_read() can publish mappings that it has read already;
+ * UINT64_MAX: there are none.
+ */
+uint64_t recorder_get_due_ns(const struct recorder *recorder);
+
 /* Read all rings and process them. Returns 0 or -ENOMEM (or another errno) with error filled. */
 _must_check_ int recorder_read(struct recorder *recorder, struct error *error);
 

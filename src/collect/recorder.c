@@ -89,6 +89,7 @@ struct recorder {
 	uint64_t stop_ns;
 	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
 	uint64_t next_hotplug_ns;
+	uint64_t handled_ns;        /* events up to this time have been handled */
 	uint64_t next_meanwhile_ns; /* when samples are read again, whatever else is being done */
 	/* Samples after from_ns and up to until_ns are ours, others the recording's beside it. */
 	uint64_t from_ns;
@@ -822,6 +823,7 @@ static int read_rings(struct recorder *recorder, uint64_t now_ns)
 	if (err)
 		return err;
 	process_table_trim(recorder->processes, clock_now_ns());
+	recorder->handled_ns = event_queue_get_until_ns(now_ns);
 	err = event_queue_drain(recorder->queue, now_ns, handle, recorder);
 	if (err || !recorder->publisher)
 		return err;
@@ -829,6 +831,15 @@ static int read_rings(struct recorder *recorder, uint64_t now_ns)
 	if (err)
 		return err;
 	return raw_samples_retry(recorder->raw_samples, false);
+}
+
+uint64_t recorder_get_due_ns(const struct recorder *recorder)
+{
+	uint64_t change_ns = side_band_get_last_change_ns(recorder->side_band);
+
+	return recorder->publisher && change_ns > recorder->handled_ns
+		       ? change_ns + EVENT_QUEUE_HOLD_BACK_NS
+		       : UINT64_MAX;
 }
 
 int recorder_read(struct recorder *recorder, struct error *error)

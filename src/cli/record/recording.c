@@ -16,9 +16,7 @@
 #include "cli/options/command.h"
 #include "cli/record/target_hints.h"
 
-#define READ_INTERVAL_MS 100
-/* After a wakeup, let records gather: one wakeup for each would cost CPU on a busy machine. */
-#define GATHER_NS         (5 * NS_PER_MS)
+#define READ_INTERVAL_NS  (100 * NS_PER_MS)
 #define LARGE_BLOCK_BYTES (128 << 10)
 
 /* Print the error; returns its exit status. */
@@ -238,13 +236,31 @@ static void show_recording(struct recording *recording)
 			       : "; Ctrl-C stops and writes");
 }
 
+static struct timespec get_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SECOND),
+				 .tv_nsec = (long)(ns % NS_PER_SECOND)};
+}
+
+/* Until when to wait if nothing happens: process events that were read may be due before. */
+static uint64_t get_wait_end_ns(const struct recording *recording, uint64_t now_ns, uint64_t end_ns)
+{
+	uint64_t due_ns = recorder_get_due_ns(recording->recorder);
+	uint64_t next_ns = read_pace_get_next_ns(&recording->pace, now_ns);
+
+	if (due_ns < next_ns)
+		due_ns = next_ns;
+	if (end_ns > now_ns + READ_INTERVAL_NS)
+		end_ns = now_ns + READ_INTERVAL_NS;
+	return due_ns < end_ns ? due_ns : end_ns;
+}
+
 /* Sleep until there is something to do; at most until end_ns. */
 static void wait_for_work(const struct recording *recording, uint64_t end_ns, int stop_fd,
 			  int other_fd)
 {
-	struct timespec gather = {.tv_nsec = GATHER_NS};
 	uint64_t now_ns = clock_now_ns();
-	int timeout_ms = READ_INTERVAL_MS;
+	struct timespec pause;
 	/* other_fd may be -1, which poll() ignores. */
 	struct pollfd fds[3] = {
 		{.fd = stop_fd, .events = POLLIN},
@@ -254,11 +270,13 @@ static void wait_for_work(const struct recording *recording, uint64_t end_ns, in
 
 	if (end_ns <= now_ns)
 		return;
-	if (end_ns - now_ns < READ_INTERVAL_MS * NS_PER_MS)
-		timeout_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
+	pause = get_timespec(get_wait_end_ns(recording, now_ns, end_ns) - now_ns);
 	/* Do not delay a request to stop, or the end of the command. */
-	if (poll(fds, ARRAY_LENGTH(fds), timeout_ms) > 0 && !fds[0].revents && !fds[2].revents)
-		nanosleep(&gather, NULL);
+	if (ppoll(fds, ARRAY_LENGTH(fds), &pause, NULL) <= 0 || fds[0].revents || fds[2].revents)
+		return;
+	now_ns = clock_now_ns();
+	pause = get_timespec(read_pace_get_next_ns(&recording->pace, now_ns) - now_ns);
+	nanosleep(&pause, NULL);
 }
 
 int recording_read(struct recording *recording, uint64_t end_ns, int stop_fd, int other_fd)
@@ -267,6 +285,7 @@ int recording_read(struct recording *recording, uint64_t end_ns, int stop_fd, in
 	int err;
 
 	wait_for_work(recording, end_ns, stop_fd, other_fd);
+	read_pace_add(&recording->pace, clock_now_ns());
 	err = recorder_read(recording->recorder, &error);
 	if (recording->options->zones_paths.length)
 		zones_inputs_collect(&recording->zones, recording->options->zones_paths.items,

@@ -13,6 +13,7 @@
 #include "cli/files/outputs.h"
 #include "cli/options/progress.h"
 #include "cli/record/account.h"
+#include "cli/record/read_pace.h"
 #include "cli/record/record_options.h"
 #include "cli/record/zones_inputs.h"
 #include "timeline/timeline.h"
@@ -47,6 +48,7 @@ struct recording {
 	struct event_counts *events; /* owned; the account's */
 	struct account account;
 	struct progress progress;
+	struct read_pace pace;
 	uint64_t start_cpu_ns;
 	struct clock_snapshot start_clocks;
 	ARRAY(struct clock_snapshot) later_clocks; /* taken when clocks had jumped */

@@ -107,8 +107,7 @@ int event_queue_drain(struct event_queue *queue, uint64_t now_ns,
 				    size_t size, void *context),
 		      void *context)
 {
-	uint64_t until_ns =
-		now_ns > EVENT_QUEUE_HOLD_BACK_NS ? now_ns - EVENT_QUEUE_HOLD_BACK_NS : 0;
+	uint64_t until_ns = event_queue_get_until_ns(now_ns);
 	int err;
 
 	while (queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {

@@ -18,10 +18,17 @@
 #include "base/clock.h"
 
 /*
- * Longer than a record is on its way: the kernel stamps and writes it with preemption off, but the
- * hypervisor may stop the CPU in between.
+ * Longer than a record is on its way: the kernel stamps and writes it with preemption off, within
+ * some 100 us. If the hypervisor stops the CPU in between for longer, the record is late. Mappings
+ * wait as long until they are published.
  */
-#define EVENT_QUEUE_HOLD_BACK_NS (3 * NS_PER_MS)
+#define EVENT_QUEUE_HOLD_BACK_NS NS_PER_MS
+
+/* Time up to which events are handed out at now_ns. */
+static inline uint64_t event_queue_get_until_ns(uint64_t now_ns)
+{
+	return now_ns > EVENT_QUEUE_HOLD_BACK_NS ? now_ns - EVENT_QUEUE_HOLD_BACK_NS : 0;
+}
 
 struct event_queue;
 

@@ -67,6 +67,7 @@ struct side_band {
 	ARRAY(struct cpu_ring) rings;
 	struct followed_pids followed; /* empty: everybody is a target */
 	ARRAY(struct kernel_code) kernel_code;
+	uint64_t last_change_ns; /* of a target's exec or mapping that was read */
 	uint64_t num_lost;
 	bool is_behind;        /* events were lost, and /proc has not been read since */
 	uint64_t next_scan_ns; /* not before then */
@@ -434,6 +435,13 @@ static int queue_record(struct side_band *side_band, uint64_t time_ns,
 			       record.length);
 }
 
+/* Whether the process has other code after the record's time. */
+static bool changes_code(const struct perf_event_header *header)
+{
+	return header->type == PERF_RECORD_MMAP2 ||
+	       (header->type == PERF_RECORD_COMM && (header->misc & PERF_RECORD_MISC_COMM_EXEC));
+}
+
 int side_band_read(struct side_band *side_band, int (*on_file)(void *context), void *context)
 {
 	_cleanup_(round_release) struct round round = {0};
@@ -465,6 +473,8 @@ int side_band_read(struct side_band *side_band, int (*on_file)(void *context), v
 			continue;
 		if (header->type == PERF_RECORD_MMAP2)
 			trailer->file = open_mapped_file(side_band, header);
+		if (changes_code(header))
+			side_band->last_change_ns = record->time_ns;
 		err = queue_record(side_band, record->time_ns, header, trailer);
 		if (err)
 			return err;
@@ -608,6 +618,11 @@ int side_band_apply(struct side_band *side_band, uint64_t time_ns, const void *r
 		return apply_lost(side_band, header);
 	}
 	return 0;
+}
+
+uint64_t side_band_get_last_change_ns(const struct side_band *side_band)
+{
+	return side_band->last_change_ns;
 }
 
 uint64_t side_band_get_lost_count(const struct side_band *side_band)

@@ -88,6 +88,9 @@ _must_check_ int side_band_apply(struct side_band *side_band, uint64_t time_ns, 
  */
 _must_check_ int side_band_catch_up(struct side_band *side_band);
 
+/* Time of the last exec or mapping of a target that was read; 0: none. */
+uint64_t side_band_get_last_change_ns(const struct side_band *side_band);
+
 /* Records that the kernel could not deliver. */
 uint64_t side_band_get_lost_count(const struct side_band *side_band);
 

@@ -143,9 +143,11 @@ int publisher_new(const struct unwind_maps *maps, const struct runtime_sources *
 	       UNWIND_MAX_MAPPINGS * sizeof(*publisher->slot_files.items));
 	publisher->slot_files.length = UNWIND_MAX_MAPPINGS;
 	open_cache(publisher, opts);
+	/* The builder starts processes: threads are started after them. */
 	err = start_builder(publisher);
 	if (err)
 		return err;
+	unwind_store_start_maker(publisher->store);
 	*ret = return_ptr(publisher);
 	return 0;
 }

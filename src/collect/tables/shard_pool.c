@@ -1,7 +1,12 @@
 /*
  * Putting a shard into the BPF map waits for an RCU grace period, as long for several as for one.
  * So the rows of all tables that are about to be copied are added up, and the shards for them are
- * made in one batch. Not more than that, because a shard is locked kernel memory.
+ * made in one batch, and one or two more: the next table shall not wait for a grace period. Not more
+ * than that, because a shard is locked kernel memory.
+ *
+ * The kernel waits after it has put the shards: programs that still run may have seen the values
+ * before. A slot had none before, so a shard can be used as soon as it can be looked up, while the
+ * maker's call still waits.
  */
 #include "collect/tables/shard_pool.h"
 
@@ -11,14 +16,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
+#include "base/confinement.h"
 
 /* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
 #define END_ROWS 2000
 /* The most shards in a batch. */
 #define BATCH_MAX 64
+/* Spare shards when the maker has made some. */
+#define SPARE_MAX 2
+/* How often to look whether the kernel has put shards. */
+#define LOOK_NS (NS_PER_MS / 5)
 /* The kernel puts the map's header before the value, in a page of its own. */
 #define MAP_BYTES 4096
 
@@ -28,9 +40,15 @@ struct shard_pool {
 	pthread_mutex_t lock;   /* of the members below, held shortly */
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t num_made;
+	uint32_t num_pending; /* after these: their call has not returned yet */
 	uint32_t num_taken;
 	uint32_t num_left_rows;   /* in the last one taken */
 	uint64_t num_coming_rows; /* of tables that are about to be copied */
+	pthread_t maker;          /* makes the spare shard */
+	bool has_maker;
+	bool is_closing;
+	bool has_failed;         /* the maker makes no more */
+	pthread_cond_t is_asked; /* the maker has to look */
 };
 
 struct shard_pool *shard_pool_new(int shards_fd)
@@ -42,6 +60,7 @@ struct shard_pool *shard_pool_new(int shards_fd)
 	pool->shards_fd = shards_fd;
 	pthread_mutex_init(&pool->making, NULL);
 	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->is_asked, NULL);
 	return pool;
 }
 
@@ -49,8 +68,16 @@ void shard_pool_free(struct shard_pool *pool)
 {
 	if (!pool)
 		return;
+	if (pool->has_maker) {
+		pthread_mutex_lock(&pool->lock);
+		pool->is_closing = true;
+		pthread_cond_signal(&pool->is_asked);
+		pthread_mutex_unlock(&pool->lock);
+		pthread_join(pool->maker, NULL);
+	}
 	for (uint32_t i = 0; i < pool->num_made; i++)
 		munmap(pool->shards[i], sizeof(struct unwind_shard));
+	pthread_cond_destroy(&pool->is_asked);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_mutex_destroy(&pool->making);
 	free(pool);
@@ -100,6 +127,27 @@ static uint32_t put_batch(int shards_fd, const struct batch *batch)
 	return done;
 }
 
+/* Call before putting them. */
+static void note_pending(struct shard_pool *pool, const struct batch *batch)
+{
+	pthread_mutex_lock(&pool->lock);
+	for (uint32_t i = 0; i < batch->count; i++)
+		pool->shards[batch->numbers[i]] = batch->shards[i];
+	pool->num_pending = batch->count;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Count pending shards that are in the map already. The lock is held. */
+static void see_pending(struct shard_pool *pool)
+{
+	uint32_t id;
+
+	while (pool->num_pending && !bpf_map_lookup_elem(pool->shards_fd, &pool->num_made, &id)) {
+		pool->num_pending--;
+		pool->num_made++;
+	}
+}
+
 /*
  * Make so many. pool->making is held, so that nobody else adds some. The map of shards keeps the
  * maps that are made here, and so do our mappings of them.
@@ -121,13 +169,16 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 		if (err)
 			break;
 	}
+	note_pending(pool, &batch);
 	/* If one could not be made, those before it are put all the same. */
 	num_put = batch.count ? put_batch(pool->shards_fd, &batch) : 0;
 	if (!num_put && !err)
 		err = -errno;
 	pthread_mutex_lock(&pool->lock);
-	for (uint32_t i = 0; i < num_put; i++)
-		pool->shards[pool->num_made++] = batch.shards[i];
+	if (pool->num_made < first + num_put)
+		pool->num_made = first + num_put;
+	num_put = pool->num_made - first;
+	pool->num_pending = 0;
 	pthread_mutex_unlock(&pool->lock);
 	for (uint32_t i = 0; i < batch.count; i++) {
 		close(batch.fds[i]);
@@ -137,29 +188,103 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 	return num_put ? 0 : err;
 }
 
+/* The number of shards that announced tables need. The lock is held. */
+static uint64_t count_needed(const struct shard_pool *pool)
+{
+	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
+	uint64_t num_rows = pool->num_coming_rows;
+
+	num_rows -= num_rows < pool->num_left_rows ? num_rows : pool->num_left_rows;
+	return (num_rows + per_shard - 1) / per_shard;
+}
+
 /* The number of shards that announced tables need and that do not exist yet. */
 static uint32_t count_missing(struct shard_pool *pool)
 {
-	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
 	uint64_t num_needed;
 	uint64_t ready;
 
 	pthread_mutex_lock(&pool->lock);
+	see_pending(pool);
 	ready = pool->num_made - pool->num_taken;
-	num_needed = pool->num_coming_rows;
-	num_needed -= num_needed < pool->num_left_rows ? num_needed : pool->num_left_rows;
-	num_needed = (num_needed + per_shard - 1) / per_shard;
+	num_needed = count_needed(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return num_needed > ready ? (uint32_t)(num_needed - ready) : 0;
 }
 
+/* The number of shards to make so that some are spare; 0: there is a spare one. The lock is held. */
+static uint32_t count_lacking(const struct shard_pool *pool)
+{
+	uint64_t ready = pool->num_made - pool->num_taken;
+	uint64_t num_needed = count_needed(pool);
+
+	if (pool->has_failed || pool->num_made == UNWIND_MAX_SHARDS || ready > num_needed)
+		return 0;
+	return (uint32_t)(num_needed + SPARE_MAX - ready);
+}
+
+/* Make spare shards. Returns false if there is one. The lock is held, except while they are made. */
+static bool make_spare(struct shard_pool *pool)
+{
+	uint32_t count;
+	int err;
+
+	if (!count_lacking(pool))
+		return false;
+	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&pool->making);
+	pthread_mutex_lock(&pool->lock);
+	count = count_lacking(pool); /* another thread may have made some */
+	pthread_mutex_unlock(&pool->lock);
+	err = count ? make_shards(pool, count) : 0;
+	pthread_mutex_unlock(&pool->making);
+	pthread_mutex_lock(&pool->lock);
+	pool->has_failed = err != 0;
+	return true;
+}
+
+static void *run_maker(void *context)
+{
+	struct shard_pool *pool = context;
+
+	/* The thread starts before the recorder has given up its rights. */
+	(void)!confinement_keep_sampling_rights(false);
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->is_closing)
+		if (!make_spare(pool))
+			pthread_cond_wait(&pool->is_asked, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+void shard_pool_start_maker(struct shard_pool *pool)
+{
+	pool->has_maker = !pthread_create(&pool->maker, NULL, run_maker, pool);
+}
+
+static bool is_maker_at_work(struct shard_pool *pool)
+{
+	bool is_at_work;
+
+	pthread_mutex_lock(&pool->lock);
+	is_at_work = pool->has_maker && !pool->has_failed && pool->num_made < UNWIND_MAX_SHARDS;
+	pthread_mutex_unlock(&pool->lock);
+	return is_at_work;
+}
+
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
 {
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	uint32_t num_missing;
 
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows += num_rows;
+	pthread_cond_signal(&pool->is_asked);
 	pthread_mutex_unlock(&pool->lock);
+	while (count_missing(pool) && is_maker_at_work(pool))
+		nanosleep(&pause, NULL);
+	if (!count_missing(pool))
+		return;
 	pthread_mutex_lock(&pool->making);
 	for (;;) {
 		num_missing = count_missing(pool);
@@ -192,8 +317,10 @@ static struct unwind_shard *take_ready(struct shard_pool *pool)
 	struct unwind_shard *shard = NULL;
 
 	pthread_mutex_lock(&pool->lock);
+	see_pending(pool);
 	if (pool->num_taken < pool->num_made)
 		shard = pool->shards[pool->num_taken++];
+	pthread_cond_signal(&pool->is_asked);
 	pthread_mutex_unlock(&pool->lock);
 	return shard;
 }

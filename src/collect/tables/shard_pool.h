@@ -23,7 +23,13 @@ struct shard_pool *shard_pool_new(int shards_fd);
 void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all shards */
 
 /*
- * Announce a table with this number of rows, and make the shards that it needs. Called by a thread
+ * From now on keep a spare shard, made by a thread of the pool's own. To be called once, before the
+ * rights to make shards are given up. Without the thread, shards are made when they are needed.
+ */
+void shard_pool_start_maker(struct shard_pool *pool);
+
+/*
+ * Announce a table with this number of rows, and wait for the shards that it needs. Called by a thread
  * that may wait. A failure shows when the shards are taken.
  */
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows);

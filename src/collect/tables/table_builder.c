@@ -199,6 +199,7 @@ static bool is_prompt(const struct table_builder *builder, const struct job *job
 	return !job->is_slow && get_share(builder, job->owner) < MAX_WAITED_SHARE;
 }
 
+/* other  was added before job */
 static bool is_before(const struct table_builder *builder, const struct job *job,
 		      const struct job *other)
 {
@@ -209,7 +210,8 @@ static bool is_before(const struct table_builder *builder, const struct job *job
 		return !job->is_slow;
 	if (share != other_share)
 		return share < other_share;
-	return job->num_requests > other->num_requests;
+	return job->num_requests >=
+	       other->num_requests; /* a program that starts needs it at once */
 }
 
 /* Take the first job, if there is one that may run now. The lock is held. */

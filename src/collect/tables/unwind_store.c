@@ -207,6 +207,11 @@ static int copy_page(struct unwind_store *store, struct rule_numbers *numbers,
 			       page->num_rows, target);
 }
 
+void unwind_store_start_maker(struct unwind_store *store)
+{
+	shard_pool_start_maker(store->shard_pool);
+}
+
 void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table)
 {
 	shard_pool_prepare(store->shard_pool, table->num_rows);

@@ -41,6 +41,9 @@ struct unwind_range {
 _must_check_ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret);
 void unwind_store_free(struct unwind_store *store);
 
+/* See shard_pool_start_maker(). */
+void unwind_store_start_maker(struct unwind_store *store);
+
 /*
  * Make room for a table that is about to be added, which takes milliseconds. The only function that
  * any thread may call at any time.

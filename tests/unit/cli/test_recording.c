@@ -33,6 +33,7 @@ void raise_priority(void);
 #define clock_now_ns                        now_of_test
 #define confinement_raise_priority          raise_priority
 #define recorder_new                        new_recorder
+#define recorder_get_due_ns                 get_due
 #define target_hints_warn_of_kernel_threads hint_of_kernel_threads
 #define clock_read_ns                       read_clock_of_test
 /* cmocka has a macro of this name. */
@@ -41,6 +42,13 @@ void raise_priority(void);
 #undef fail
 
 #include "unit.h"
+
+static uint64_t due_ns;
+
+uint64_t get_due(const struct recorder *recorder _unused_)
+{
+	return due_ns;
+}
 
 static int keep_rights(bool wanted)
 {
@@ -199,9 +207,30 @@ static void kernel_threads_are_told_once(void **state _unused_)
 	assert_int_equal(num_hints, 1);
 }
 
+/* Mappings that were read are published as soon as they are due, unless that is too often. */
+static void a_wait_ends_when_mappings_are_due(void **state _unused_)
+{
+	const uint64_t now_ns = 1000 * NS_PER_SECOND;
+	const uint64_t end_ns = now_ns + NS_PER_SECOND;
+	struct recording recording = {0};
+
+	due_ns = UINT64_MAX;
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, end_ns), now_ns + READ_INTERVAL_NS);
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, now_ns + 5), now_ns + 5);
+	due_ns = now_ns + 3 * NS_PER_MS;
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, end_ns), due_ns);
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, now_ns + 5), now_ns + 5);
+	due_ns = now_ns;
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, end_ns), now_ns + READ_GATHER_NS);
+	for (int i = 0; i < READ_BURST; i++)
+		read_pace_add(&recording.pace, now_ns);
+	assert_int_equal(get_wait_end_ns(&recording, now_ns, end_ns), now_ns + READ_DISTANCE_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_ends_when_mappings_are_due),
 		cmocka_unit_test(rights_of_an_administrator_are_kept_for_what_is_loaded_anew),
 		cmocka_unit_test(clocks_are_noted_when_they_jump),
 		cmocka_unit_test(kernel_threads_are_told_once),

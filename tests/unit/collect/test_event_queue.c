@@ -144,14 +144,15 @@ static void a_record_that_is_on_its_way_is_waited_for(void **state _unused_)
 {
 	struct event_queue *queue = event_queue_new();
 	struct log log = {.fail_at = -1};
+	const uint64_t third_ns = EVENT_QUEUE_HOLD_BACK_NS / 3;
 	uint64_t now_ns = NS_PER_SECOND;
 
-	add(queue, now_ns - 10 * NS_PER_MS, 'a');
-	add(queue, now_ns - NS_PER_MS, 'c');
+	add(queue, now_ns - 10 * third_ns, 'a');
+	add(queue, now_ns - third_ns, 'c');
 	assert_int_equal(event_queue_drain(queue, now_ns, keep, &log), 0);
 	assert_int_equal(log.length, 1);
-	add(queue, now_ns - 2 * NS_PER_MS, 'b');
-	assert_int_equal(event_queue_drain(queue, now_ns + 2 * NS_PER_MS, keep, &log), 0);
+	add(queue, now_ns - 2 * third_ns, 'b');
+	assert_int_equal(event_queue_drain(queue, now_ns + 3 * third_ns, keep, &log), 0);
 	assert_memory_equal(log.names, "abc", 3);
 	assert_int_equal(event_queue_get_late_count(queue), 0);
 	event_queue_free(queue);

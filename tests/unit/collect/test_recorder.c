@@ -23,6 +23,7 @@ static uint64_t read_clock(void);
 #define side_band_read                   read_events
 #define side_band_catch_up               catch_up
 #define side_band_get_lost_count         get_lost_events
+#define side_band_get_last_change_ns     get_last_change
 #define sample_ingest_add_stack          add_stack
 #define sample_ingest_add_sample         add_ingested
 #define sample_ingest_add_block          add_block
@@ -156,6 +157,13 @@ int read_events(struct side_band *side_band _unused_, int (*on_file)(void *conte
 int catch_up(struct side_band *side_band _unused_)
 {
 	return tell("catch up,");
+}
+
+static uint64_t last_change_ns;
+
+uint64_t get_last_change(const struct side_band *side_band _unused_)
+{
+	return last_change_ns;
 }
 
 uint64_t get_lost_events(const struct side_band *side_band _unused_)
@@ -697,6 +705,29 @@ static void records_go_to_whom_they_are_for(void **state _unused_)
 	recorder->runtimes = (void *)1;
 	assert_int_equal(on_record(&other, 4, recorder), 0);
 	expect_story("runtime of 4,");
+}
+
+/* Mappings that were read are handled some time later, when the recorder is read again. */
+static void mappings_that_were_read_are_due_later(void **state _unused_)
+{
+	recorder->next_hotplug_ns = UINT64_MAX;
+	last_change_ns = now_ns - 1;
+	assert_int_equal(recorder_read(recorder, NULL), 0);
+	assert_true(recorder_get_due_ns(recorder) == UINT64_MAX); /* nobody walks by them */
+	recorder->publisher = (void *)1;
+	assert_int_equal(recorder_get_due_ns(recorder), last_change_ns + EVENT_QUEUE_HOLD_BACK_NS);
+	recorder->publisher = NULL;
+	now_ns = last_change_ns + EVENT_QUEUE_HOLD_BACK_NS - 1;
+	assert_int_equal(recorder_read(recorder, NULL), 0);
+	recorder->publisher = (void *)1;
+	assert_int_equal(recorder_get_due_ns(recorder), last_change_ns + EVENT_QUEUE_HOLD_BACK_NS);
+	recorder->publisher = NULL;
+	now_ns++;
+	assert_int_equal(recorder_read(recorder, NULL), 0);
+	recorder->publisher = (void *)1;
+	assert_true(recorder_get_due_ns(recorder) == UINT64_MAX);
+	recorder->publisher = NULL;
+	story[0] = '\0';
 }
 
 /* A sample proves that its process is a target. */
@@ -1511,6 +1542,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(records_go_to_whom_they_are_for),
+		TEST(mappings_that_were_read_are_due_later),
 		TEST(processes_with_samples_are_followed),
 		TEST(children_may_be_left_out),
 		TEST(samples_between_two_recordings_are_of_one),

@@ -84,6 +84,17 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values _unused_, 
 	return 0;
 }
 
+static uint32_t num_seen; /* shards that a lookup finds before the call that puts them returns */
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	assert_int_equal(fd, SHARDS_FD);
+	if (*(const uint32_t *)key >= num_seen)
+		return -ENOENT;
+	*(uint32_t *)value = 1;
+	return 0;
+}
+
 static int find_free_fd(void)
 {
 	int fd = dup(0);
@@ -94,7 +105,7 @@ static int find_free_fd(void)
 
 static int set_up(void **state _unused_)
 {
-	num_created = num_batches = num_single = num_put = 0;
+	num_created = num_batches = num_single = num_put = num_seen = 0;
 	max_created = max_put = UINT32_MAX;
 	has_batches = true;
 	pool = shard_pool_new(SHARDS_FD);
@@ -251,6 +262,147 @@ static void shards_that_the_map_refuses_are_not_there(void **state _unused_)
 	shard_pool_free(NULL);
 }
 
+/* As the maker does. */
+static bool make_spare_shard(void)
+{
+	bool is_made;
+
+	pthread_mutex_lock(&pool->lock);
+	is_made = make_spare(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return is_made;
+}
+
+static void some_shards_are_spare(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	/* Before the first table. */
+	assert_true(make_spare_shard());
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, SPARE_MAX);
+	assert_int_equal(num_batches, 1);
+	/* Announced tables take them. The last one is a reason to make others. */
+	shard_pool_prepare(pool, PER_SHARD);
+	assert_false(make_spare_shard());
+	shard_pool_prepare(pool, PER_SHARD);
+	assert_int_equal(num_created, 2);
+	assert_true(make_spare_shard());
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, 2 + SPARE_MAX);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+		shard_pool_finish(pool, PER_SHARD, 0);
+		assert_false(make_spare_shard());
+	}
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_false(make_spare_shard());
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(num_created, 4);
+	assert_true(make_spare_shard());
+	assert_int_equal(num_created, 4 + SPARE_MAX);
+}
+
+/* The kernel has put the first two of three, and its call waits. */
+static void shards_are_used_while_the_kernel_waits(void **state _unused_)
+{
+	struct batch batch = {.count = 3, .numbers = {0, 1, 2}};
+	struct unwind_shard *shard;
+
+	for (uint32_t i = 0; i < batch.count; i++) {
+		assert_int_equal(make_memory(&batch.shards[i], &batch.fds[i]), 0);
+		close(batch.fds[i]);
+	}
+	pthread_mutex_lock(&pool->making);
+	note_pending(pool, &batch);
+	pool->num_coming_rows = PER_SHARD;
+	assert_int_equal(count_missing(pool), 1);
+	assert_int_equal(pool->num_made, 0);
+	num_seen = 2;
+	assert_int_equal(count_missing(pool), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+		assert_ptr_equal(shard, batch.shards[i]);
+	}
+	assert_int_equal(pool->num_made, 2);
+	assert_int_equal(pool->num_pending, 1);
+	/* A table that needs none does not wait for the one that is being made. */
+	shard_pool_finish(pool, PER_SHARD, UNWIND_SHARD_ROWS);
+	shard_pool_prepare(pool, PER_SHARD - END_ROWS);
+	num_seen = 3;
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_ptr_equal(shard, batch.shards[2]);
+	pthread_mutex_unlock(&pool->making);
+}
+
+static void no_spare_shard_is_made_after_a_failure(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	max_created = 0;
+	assert_true(make_spare_shard());
+	max_created = UINT32_MAX;
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, 0);
+	/* One that is needed is made. */
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(num_created, 1);
+}
+
+static void no_spare_shard_is_made_beyond_the_limit(void **state _unused_)
+{
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS / 64; i++)
+		shard_pool_prepare(pool, 64 * PER_SHARD);
+	assert_false(make_spare_shard());
+	assert_int_equal(num_created, UNWIND_MAX_SHARDS);
+}
+
+/* Another thread makes shards: a table that has its own does not wait for them. */
+static void a_table_with_enough_shards_does_not_wait(void **state _unused_)
+{
+	assert_true(make_spare_shard());
+	pthread_mutex_lock(&pool->making);
+	shard_pool_prepare(pool, PER_SHARD);
+	pthread_mutex_unlock(&pool->making);
+	assert_int_equal(num_created, SPARE_MAX);
+}
+
+/* Whatever the maker has done by then. */
+static void the_maker_ends_with_the_pool(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	shard_pool_start_maker(pool);
+	for (int i = 0; i < 8; i++) {
+		shard_pool_prepare(pool, PER_SHARD);
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+		shard_pool_finish(pool, PER_SHARD, 0);
+	}
+	tear_down(NULL);
+	assert_true(num_put >= 8);
+	set_up(NULL);
+}
+
+static void without_shards_the_maker_is_not_waited_for(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	max_created = 3;
+	shard_pool_start_maker(pool);
+	shard_pool_prepare(pool, 5 * PER_SHARD);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(shard_pool_take(pool, &shard), -ENOMEM);
+}
+
+static void at_the_limit_the_maker_is_not_waited_for(void **state _unused_)
+{
+	shard_pool_start_maker(pool);
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS / 64 + 2; i++)
+		shard_pool_prepare(pool, 64 * PER_SHARD);
+	assert_int_equal(pool->num_made, UNWIND_MAX_SHARDS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -266,6 +418,14 @@ int main(void)
 		TEST(the_number_of_shards_is_bounded),
 		TEST(what_could_be_made_is_there_before_the_error),
 		TEST(shards_that_the_map_refuses_are_not_there),
+		TEST(some_shards_are_spare),
+		TEST(shards_are_used_while_the_kernel_waits),
+		TEST(no_spare_shard_is_made_after_a_failure),
+		TEST(no_spare_shard_is_made_beyond_the_limit),
+		TEST(a_table_with_enough_shards_does_not_wait),
+		TEST(the_maker_ends_with_the_pool),
+		TEST(without_shards_the_maker_is_not_waited_for),
+		TEST(at_the_limit_the_maker_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -529,6 +529,28 @@ static void a_file_has_its_device_and_inode(void **state _unused_)
 	num_records[0] = 0;
 }
 
+/* What else a process does leaves its code as it is. */
+static void execs_and_mappings_of_targets_are_changes(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_int_equal(side_band_follow(scene->side_band, PID), 0);
+	open_rings(scene);
+	assert_int_equal(side_band_get_last_change_ns(scene->side_band), 0);
+	add_mmap(0, 10, PID, 0x10000, 0x2000, "/a");
+	(void)read_all(scene);
+	assert_int_equal(side_band_get_last_change_ns(scene->side_band), 10);
+	add_mmap(0, 20, PID + 1, 0x10000, 0x2000, "/a");
+	(void)read_all(scene);
+	assert_int_equal(side_band_get_last_change_ns(scene->side_band), 10);
+	add_comm(0, 30, PID, PID, 0, "thread");
+	(void)read_all(scene);
+	assert_int_equal(side_band_get_last_change_ns(scene->side_band), 10);
+	add_comm(0, 40, PID, PID, PERF_RECORD_MISC_COMM_EXEC, "program");
+	(void)read_all(scene);
+	assert_int_equal(side_band_get_last_change_ns(scene->side_band), 40);
+}
+
 static void an_answer_of_on_file_ends_the_round(void **state)
 {
 	struct scene *scene = *state;
@@ -677,6 +699,7 @@ int main(void)
 		SCENE_TEST(broken_mappings_are_left_out),
 		SCENE_TEST(a_build_id_is_as_long_as_it_says),
 		SCENE_TEST(a_file_has_its_device_and_inode),
+		SCENE_TEST(execs_and_mappings_of_targets_are_changes),
 		SCENE_TEST(an_answer_of_on_file_ends_the_round),
 		SCENE_TEST(an_exec_has_its_script),
 		SCENE_TEST(new_threads_and_names_are_noted_for_a_trace),

@@ -64,13 +64,31 @@ static void slow_files_come_last_and_one_at_a_time(_unused_ void **state)
 	}
 	wait_for_job(&builder, 3, USER_B, 1);
 	assert_int_equal(take_file(&builder), 3);
-	assert_int_equal(take_file(&builder), 1);
+	assert_int_equal(take_file(&builder), 2);
 	assert_true(builder.is_slow_running);
 	assert_int_equal(take_file(&builder), UINT32_MAX);
 	wait_for_job(&builder, 4, USER_B, 1);
 	assert_int_equal(take_file(&builder), 4);
 	builder.is_slow_running = false;
+	assert_int_equal(take_file(&builder), 1);
+	release_order(&builder);
+}
+
+/* Files of a program that starts are mapped now; those of others were found by a scan. */
+static void among_equal_files_the_latest_comes_first(_unused_ void **state)
+{
+	struct table_builder builder = {0};
+
+	wait_for_job(&builder, 1, 0, 1);
+	wait_for_job(&builder, 2, 0, 2);
+	wait_for_job(&builder, 3, 0, 1);
+	wait_for_job(&builder, 4, 0, 1);
 	assert_int_equal(take_file(&builder), 2);
+	assert_int_equal(take_file(&builder), 4);
+	wait_for_job(&builder, 5, 0, 1);
+	assert_int_equal(take_file(&builder), 5);
+	assert_int_equal(take_file(&builder), 3);
+	assert_int_equal(take_file(&builder), 1);
 	release_order(&builder);
 }
 
@@ -79,6 +97,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_least_served_user_comes_first),
 		cmocka_unit_test(slow_files_come_last_and_one_at_a_time),
+		cmocka_unit_test(among_equal_files_the_latest_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
