@@ -30,8 +30,8 @@ struct {
 } python_threads SEC(".maps");
 
 /* Steps in one call of a function: the verifier looks at each call, so fewer calls are better. */
-#define PYTHON_STEPS_AT_ONCE 4
-#define PYTHON_CALLS_AT_ONCE 16
+#define PYTHON_STEPS_AT_ONCE 2
+#define PYTHON_CALLS_AT_ONCE 32
 
 struct python_scratch {
 	struct python_walk walk;

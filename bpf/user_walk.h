@@ -339,7 +339,7 @@ int step_hotspot(int number);
  * The verifier goes through each round of a loop. So a loop calls a function that takes this number
  * of steps, and the verifier goes through that function once.
  */
-#define STEPS_AT_ONCE 8
+#define STEPS_AT_ONCE 16
 
 /* The verifier goes through each: more of them take longer to load, fewer longer to walk. */
 #define PLAIN_STEPS_AT_ONCE 16

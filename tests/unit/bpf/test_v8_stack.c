@@ -379,13 +379,13 @@ static void the_innermost_frame_may_be_gone(void **state _unused_)
 
 static void levels_end_with_the_stack(void **state _unused_)
 {
-	make_program(0, 20);
+	make_program(0, 2 * STEPS_AT_ONCE + 4);
 	start_v8_walk();
-	assert_int_equal(look_for_some_v8_frames(8), 0);
+	assert_int_equal(look_for_some_v8_frames(STEPS_AT_ONCE), 0);
 	assert_int_equal(v8->walk.num_frames, STEPS_AT_ONCE);
-	assert_int_equal(look_for_some_v8_frames(16), 1);
+	assert_int_equal(look_for_some_v8_frames(2 * STEPS_AT_ONCE), 1);
 	assert_int_equal(v8->walk.num_frames, STEPS_AT_ONCE + 4);
-	assert_int_equal(look_for_some_v8_frames(20), 1);
+	assert_int_equal(look_for_some_v8_frames(2 * STEPS_AT_ONCE + 4), 1);
 	assert_int_equal(v8->walk.num_frames, STEPS_AT_ONCE + 4);
 	assert_int_equal(look_for_some_v8_frames(-1), 1);
 	assert_int_equal(look_for_v8_frame(-1), -1);
