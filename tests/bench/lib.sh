@@ -65,17 +65,30 @@ calc() { awk "BEGIN { printf \"$1\", ($2) }"; }
 
 table=()
 commands=()
+num_goals=0 missed=()
 # row WHAT OURS PERFS UNIT GOAL
+#
+# GOAL: "at most N …" of OURS, or "ratio at most N"; anything else is not judged
 row() {
-    local ratio=-
+    local ratio=- value=$2 verdict=''
     [[ $3 = - ]] || ratio=$(calc %.2f "$3 > 0 ? $2 / $3 : 0")
-    table+=("$(printf '%-56s %12s %12s %7s   %s' "$1" "$2 $4" "${3/%-/-}$([[ $3 = - ]] || echo " $4")" "$ratio" "$5")")
+    [[ $5 != ratio* ]] || value=$ratio
+    if [[ $5 =~ ^(ratio\ )?at\ most\ ([0-9.]+) && $value != - ]]; then
+        num_goals=$((num_goals + 1))
+        if [[ $(calc %d "$value > ${BASH_REMATCH[2]}") = 1 ]]; then
+            verdict=' MISSED'
+            missed+=("$1")
+        fi
+    fi
+    table+=("$(printf '%-56s %12s %12s %7s   %s' "$1" "$2 $4" "${3/%-/-}$([[ $3 = - ]] || echo " $4")" "$ratio" "$5$verdict")")
 }
 
-# Print all rows, and the commands that they came from.
+# Print all rows, the goals that were missed, and the commands that the rows came from.
 print_table() {
     printf '\n%-56s %12s %12s %7s   %s\n' "$(nproc) CPUs, Linux $(uname -r | cut -d- -f1)" stackwide perf ratio goal
     printf '%s\n' "${table[@]}"
+    printf '\n%d of %d goals missed\n' "${#missed[@]}" "$num_goals"
+    ((${#missed[@]} == 0)) || printf '  %s\n' "${missed[@]}"
     printf '\ncommands, in the order of the table:\n'
     printf '  %s\n' "${commands[@]}"
 }
