@@ -33,6 +33,11 @@ const volatile bool only_futexes = false;
  * tid.
  */
 const volatile bool notes_in_tasks = false;
+/*
+ * The kernel keeps the time that each thread has been in run queues. So the time of a wakeup is
+ * known afterwards, and no program runs at wakeups.
+ */
+const volatile bool has_queue_times = false;
 
 /* Reason for knowing that a thread is off its CPU. */
 enum departure_origin {
@@ -50,7 +55,7 @@ enum exit_stage {
 /* A thread's departure from its CPU. */
 struct departure {
 	__u64 left_ns;    /* CLOCK_MONOTONIC, not before the start; 0: on a CPU, as far as known */
-	__u64 woken_ns;   /* 0: not yet */
+	__u64 woken_ns;   /* 0: not yet, or not yet known */
 	__u64 resumed_ns; /* while it is on a CPU: since this time; 0: unknown */
 	struct wire_phase phase; /* of its off-CPU time; only with has_phase */
 	__u32 flag;              /* enum wire_sample_flag */
@@ -60,6 +65,7 @@ struct departure {
 	__u8 is_left_out;     /* it waits for something filtered out */
 	__u64 wakeup;         /* number of its waker's sample; 0: none */
 	__u64 lives_since_ns; /* its lifetime before this is counted; 0: nothing is */
+	__u64 queued_ns;      /* in run queues before it left; only with has_queue_times */
 };
 
 struct {
@@ -172,6 +178,22 @@ static __always_inline void set_flag(struct departure *departure, struct task_st
 {
 	departure->flag = flag;
 	departure->is_left_out = only_futexes && !waits_for_futex(task, flag);
+}
+
+/* The thread leaves its CPU: note its time in run queues so far. */
+static __always_inline void note_queued(struct departure *departure, struct task_struct *task)
+{
+	if (has_queue_times)
+		departure->queued_ns = TASK_FIELD(task, sched_info.run_delay);
+}
+
+/* The thread has got a CPU: when was it woken? */
+static __always_inline void find_wakeup(struct departure *departure, struct task_struct *task,
+					__u64 now_ns)
+{
+	if (has_queue_times && !departure->woken_ns)
+		departure->woken_ns =
+			now_ns - (TASK_FIELD(task, sched_info.run_delay) - departure->queued_ns);
 }
 
 /* An off-CPU interval, and the part of it that a sample represents. */

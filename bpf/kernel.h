@@ -133,7 +133,25 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
 } __attribute__((preserve_access_index));
 
+/* Scheduling of a thread, ns of the scheduler's own clock. Not in every kernel. */
+struct sched_info {
+	__u64 run_delay;    /* in run queues, before it last got a CPU or left a queue */
+	__u64 last_arrival; /* when it last got a CPU */
+	__u64 last_queued;  /* when it entered the queue that it is in; 0: it is in none */
+} __attribute__((preserve_access_index));
+
+/* The scheduler's data of a CPU. */
+struct rq {
+	__u64 clock; /* ns, as of the last event */
+	unsigned int clock_update_flags;
+} __attribute__((preserve_access_index));
+
+struct cfs_rq {
+	struct rq *rq;
+} __attribute__((preserve_access_index));
+
 struct sched_entity {
+	struct cfs_rq *cfs_rq; /* of the CPU that the thread is on, whatever its scheduling class */
 	__u64 sum_exec_runtime; /* as of the last tick, or when it left a CPU */
 } __attribute__((preserve_access_index));
 
@@ -146,6 +164,7 @@ struct task_struct {
 	unsigned int cpu;
 	int prio;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	unsigned int flags;
 	int pid;
 	int tgid;

@@ -3,7 +3,8 @@
  *
  *	sched_switch   a thread leaves its CPU: note when, and how
  *	sched_waking   it is woken: from now on it waits for a CPU and nothing else; so does a new
- *	               thread from sched_wakeup_new on
+ *	               thread from sched_wakeup_new on. If the kernel keeps the time of each thread
+ *	               in run queues, that is read at the switch-in instead.
  *	switch-in      it has got one: the wait is added to the thread's sum. Each period of the sum
  *	               has a point at a random place. Only if the wait has a point is a sample taken,
  *	               which represents as many periods as there are points in it
@@ -37,6 +38,7 @@
 #include "maps.h"
 #include "output.h"
 #include "own_time.h"
+#include "switch_clock.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -125,7 +127,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	if (!is_recording || !cpu)
 		return 0;
 	resumed_ns = cpu->switched_ns ? cpu->switched_ns : start_ns;
-	cpu->switched_ns = bpf_ktime_get_ns();
+	cpu->switched_ns = read_switch_clock(cpu, task);
 	if (!tid || !is_target(tid))
 		return 0;
 	if (is_visible())
@@ -156,6 +158,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	departure->woken_ns =
 		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
 	departure->left_ns = cpu->switched_ns;
+	note_queued(departure, task);
 	return 0;
 }
 
@@ -259,7 +262,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Threads that are not targets have no notes. */
+/*
+ * For kernels that do not keep the time of threads in run queues. Threads that are not targets have
+ * no notes.
+ */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken, struct task_struct *task)
 {
@@ -282,6 +288,8 @@ static __always_inline int resume(void *ctx)
 
 	if (!is_recording || !tid || !cpu)
 		return 0;
+	if (has_queue_times && cpu->switched_ns && !cpu->compared_ns)
+		cpu->clock_ahead_ns = cpu->switched_ns - TASK_FIELD(task, sched_info.last_arrival);
 	counter = &cpu->counters;
 	counter->fired++;
 	if (!is_target(tid) || !is_visible()) {
@@ -295,6 +303,7 @@ static __always_inline int resume(void *ctx)
 	}
 	if (departure->exit_stage == EXITS)
 		count_life(counter, task, departure, cpu->switched_ns);
+	find_wakeup(departure, task, cpu->switched_ns);
 	finish_wait(ctx, counter, departure, cpu->switched_ns, departure->origin == STARTED);
 	return 0;
 }

@@ -164,6 +164,7 @@ int note_sleeper(struct bpf_iter__task *ctx)
 	set_flag(departure, task, get_flag(false, state));
 	departure->origin = ASLEEP_SINCE_START;
 	departure->left_ns = start_ns;
+	note_queued(departure, task);
 	/* It may have been woken and run before all that was read. */
 	if (count_leaves(task) != num_leaves || !is_asleep(get_state(task)))
 		departure->left_ns = 0;
@@ -190,6 +191,26 @@ static __always_inline __u64 get_first_run(struct task_struct *task,
 	return run_ns < since_ns ? run_ns : since_ns;
 }
 
+/*
+ * Note when a thread was woken that has not got a CPU before the end. It is in a run queue, or it
+ * has got one since.
+ */
+static __always_inline void find_last_wakeup(struct departure *departure, struct task_struct *task,
+					     __u64 clock_ahead_ns)
+{
+	__u64 queued_ns;
+	__u64 until_ns; /* the scheduler's clock: the end of that time */
+
+	if (!has_queue_times || departure->woken_ns || !clock_ahead_ns)
+		return;
+	until_ns = TASK_FIELD(task, sched_info.last_queued);
+	queued_ns = TASK_FIELD(task, sched_info.run_delay) - departure->queued_ns;
+	if (!until_ns && queued_ns)
+		until_ns = TASK_FIELD(task, sched_info.last_arrival);
+	if (until_ns)
+		departure->woken_ns = until_ns + clock_ahead_ns - queued_ns;
+}
+
 SEC("iter/task")
 int count_thread(struct bpf_iter__task *ctx)
 {
@@ -214,6 +235,7 @@ int count_thread(struct bpf_iter__task *ctx)
 		return 0;
 	cpu->counters.lived_ns += end_ns - start;
 	if (departure && departure->left_ns) {
+		find_last_wakeup(departure, task, cpu->clock_ahead_ns);
 		run_ns = get_first_run(task, departure);
 		wait = measure_wait(departure, end_ns - run_ns);
 		add_wait(&cpu->counters, &wait);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include "collect/kernel/bpf_log.h"
 #include "collect/kernel/perf_ring.h"
 #include "collect/kernel/uprobe_link.h"
+
+#define SCHEDSTAT_BYTES 256
 
 bool kernel_has_types(void)
 {
@@ -85,6 +88,19 @@ static int load_nothing(enum bpf_prog_type type, struct bpf_prog_load_opts *opts
 	};
 
 	return bpf_prog_load(type, "probe", "GPL", nothing, ARRAY_LENGTH(nothing), opts);
+}
+
+/* The third number is how often this thread has got a CPU. */
+bool kernel_keeps_queue_times(void)
+{
+	unsigned long long num_arrivals = 0;
+	struct text text = {0};
+	bool is_known =
+		!file_read_at(AT_FDCWD, "/proc/thread-self/schedstat", SCHEDSTAT_BYTES, &text) &&
+		text.data && sscanf(text.data, "%*u %*u %llu", &num_arrivals) == 1;
+
+	text_release(&text);
+	return is_known && num_arrivals;
 }
 
 /*

@@ -36,6 +36,7 @@ struct features {
 	enum switch_arguments switch_arguments;
 	struct switch_in_hook switch_in;
 	bool may_note_in_tasks;
+	bool has_queue_times;
 };
 
 struct off_cpu_program {
@@ -75,6 +76,22 @@ static bool has_safe_task_storage(const struct btf *btf)
 	return false;
 }
 
+/* Whether the program can read the time of threads in run queues. */
+static bool has_queue_times(const struct btf *btf)
+{
+	static const char *const names[] = {"run_delay", "last_arrival", "last_queued"};
+	int id = btf__find_by_name_kind(btf, "sched_info", BTF_KIND_STRUCT);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+	size_t num_found = 0;
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++)
+		for (size_t name = 0; name < ARRAY_LENGTH(names); name++)
+			num_found += string_equals(
+				btf__name_by_offset(btf, btf_members(type)[i].name_off),
+				names[name]);
+	return num_found == ARRAY_LENGTH(names) && kernel_keeps_queue_times();
+}
+
 static int find_features(struct features *ret, struct error *error)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -86,6 +103,7 @@ static int find_features(struct features *ret, struct error *error)
 			"which --off-cpu needs");
 	ret->switch_arguments = schedule_tap_probe_switch(btf);
 	ret->may_note_in_tasks = has_safe_task_storage(btf);
+	ret->has_queue_times = has_queue_times(btf);
 	btf__free(btf);
 	if (ret->switch_arguments == SWITCH_UNKNOWN)
 		return error_set(error, -ENOTSUP,
@@ -102,6 +120,12 @@ static int find_features(struct features *ret, struct error *error)
 }
 
 /* ---- loading ------------------------------------------------------------------------------ */
+
+/* Instead of having a program note each wakeup. */
+static bool reads_queue_times(const struct off_cpu_program *program)
+{
+	return program->features.has_queue_times && !program->opts.takes_wakers;
+}
 
 static void choose_programs(struct off_cpu_program *program)
 {
@@ -124,7 +148,8 @@ static void choose_programs(struct off_cpu_program *program)
 	for (size_t i = SWITCH_IN_TRACEPOINT; i < ARRAY_LENGTH(resumes); i++)
 		bpf_program__set_autoload(resumes[i], resumes[i] == program->resume);
 	/* The wakers' program notes wakeups, too. */
-	bpf_program__set_autoload(bpf->progs.on_woken, !program->opts.takes_wakers);
+	bpf_program__set_autoload(bpf->progs.on_woken,
+				  !program->opts.takes_wakers && !reads_queue_times(program));
 	bpf_program__set_autoload(bpf->progs.on_command, program->opts.starts_on_exec);
 }
 
@@ -164,6 +189,7 @@ static int open_program(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->min_block_ns = opts->min_block_ns;
 	bpf->rodata->only_futexes = opts->only_futexes;
 	bpf->rodata->notes_in_tasks = program->features.may_note_in_tasks;
+	bpf->rodata->has_queue_times = reads_queue_times(program);
 	bpf->rodata->is_of_cgroup = opts->cgroup_fd >= 0;
 	bpf->rodata->is_filtered = opts->is_filtered;
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
@@ -197,6 +223,8 @@ static int attach_to_wakeups(struct off_cpu_program *program)
 
 	if (program->opts.takes_wakers)
 		return wakers_program_new(&opts, program->sampling, &program->wakers);
+	if (reads_queue_times(program))
+		return 0;
 	program->links[LINK_WOKEN] = bpf_program__attach(program->bpf->progs.on_woken);
 	return program->links[LINK_WOKEN] ? 0 : -errno;
 }
@@ -265,6 +293,7 @@ static int load_sleepers(struct off_cpu_program *program)
 		.off_cpu = &program->opts,
 		.sampling = program->sampling,
 		.notes_in_tasks = program->features.may_note_in_tasks,
+		.has_queue_times = reads_queue_times(program),
 		.departures_fd = bpf_map__fd(program->features.may_note_in_tasks
 						     ? program->bpf->maps.departures_of_tasks
 						     : program->bpf->maps.departures_by_tid),
@@ -316,8 +345,10 @@ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 		off_cpu_program_free(program);
 		return explain(err, error);
 	}
-	log_debug("off-CPU time is sampled by %s, noted %s", program->features.switch_in.function,
-		  program->features.may_note_in_tasks ? "in tasks" : "by tid");
+	log_debug("off-CPU time is sampled by %s, noted %s, wakeups are %s",
+		  program->features.switch_in.function,
+		  program->features.may_note_in_tasks ? "in tasks" : "by tid",
+		  reads_queue_times(program) ? "found by times in run queues" : "noted");
 	*ret = program;
 	return 0;
 }

@@ -54,6 +54,7 @@ static void set_constants(struct sleepers_bpf *bpf, const struct sleepers_opts *
 	bpf->rodata->min_block_ns = off_cpu->min_block_ns;
 	bpf->rodata->only_futexes = off_cpu->only_futexes;
 	bpf->rodata->notes_in_tasks = opts->notes_in_tasks;
+	bpf->rodata->has_queue_times = opts->has_queue_times;
 	bpf->rodata->is_filtered = off_cpu->is_filtered;
 	bpf->rodata->cgroup_id = get_cgroup_id(off_cpu->cgroup_fd);
 	bpf->rodata->scheduler_pc = off_cpu->scheduler_pc;

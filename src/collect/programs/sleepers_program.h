@@ -23,6 +23,7 @@ struct sleepers_opts {
 	const struct sampling_program *sampling;
 	/* The off-CPU program's maps: its notes and its counters. */
 	bool notes_in_tasks;
+	bool has_queue_times;
 	int departures_fd;
 	int states_fd;
 };

@@ -41,7 +41,7 @@ static int set_up(void **state _unused_)
 	start_ns = START;
 	period_ns = PERIOD;
 	min_block_ns = 0;
-	only_futexes = notes_in_tasks = false;
+	only_futexes = notes_in_tasks = has_queue_times = false;
 	is_filtered = is_of_cgroup = false;
 	has_command_started = false;
 	take_kernel_stacks = true;
@@ -152,6 +152,78 @@ static void a_thread_woken_before_it_leaves_waits_for_a_cpu(void **state _unused
 	resume_task(&task, 1900);
 	assert_int_equal(counter->blocked_ns, 200);
 	assert_int_equal(counter->run_queue_ns, 500);
+}
+
+/* The scheduler's clock is 900 behind. */
+#define SCHEDULER_CLOCK(now_ns) ((now_ns)-900)
+
+/* As resume_task(), after that time in a run queue. */
+static void resume_queued_task(struct task_struct *resumed, uint64_t now_ns, uint64_t queued_ns)
+{
+	resumed->sched_info.run_delay += queued_ns;
+	resumed->sched_info.last_arrival = SCHEDULER_CLOCK(now_ns);
+	resume_task(resumed, now_ns);
+}
+
+static void the_kernels_time_in_run_queues_is_the_end_of_a_wait(void **state _unused_)
+{
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	has_queue_times = true;
+	task.sched_info.run_delay = 5000; /* before it left */
+	leave(&task, 1100, SLEEPING);
+	resume_queued_task(&task, 1600, 200);
+	assert_int_equal(counter->blocked_ns, 300);
+	assert_int_equal(counter->run_queue_ns, 200);
+	assert_int_equal(get_state_of_cpu()->clock_ahead_ns, 900);
+	/* The next wait has its own. */
+	leave(&task, 1700, SLEEPING);
+	resume_queued_task(&task, 1800, 0);
+	assert_int_equal(counter->blocked_ns, 400);
+	assert_int_equal(counter->run_queue_ns, 200);
+	expect_balance();
+}
+
+static void a_time_in_run_queues_is_no_longer_than_the_wait(void **state _unused_)
+{
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	has_queue_times = true;
+	leave(&task, 1100, SLEEPING);
+	resume_queued_task(&task, 1600, 501);
+	assert_int_equal(counter->blocked_ns, 0);
+	assert_int_equal(counter->run_queue_ns, 500);
+	leave(&task, 1700, SLEEPING);
+	resume_queued_task(&task, 1900, 100000);
+	assert_int_equal(counter->blocked_ns + counter->run_queue_ns, 700);
+	expect_balance();
+}
+
+static void switches_have_the_schedulers_time(void **state _unused_)
+{
+	struct rq rq = {0};
+	struct cfs_rq cfs_rq = {&rq};
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	task.se.cfs_rq = idle.se.cfs_rq = &cfs_rq;
+	rq.clock = SCHEDULER_CLOCK(1100);
+	leave(&task, 1100, SLEEPING);
+	rq.clock = SCHEDULER_CLOCK(1600);
+	resume_task(&task, 1650); /* the program is late */
+	assert_int_equal(counter->blocked_ns, 500);
+}
+
+/* All of it is in a run queue. */
+static void a_preempted_thread_is_in_no_run_queue(void **state _unused_)
+{
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	has_queue_times = true;
+	preempt(&task, 1300);
+	resume_queued_task(&task, 1340, 40);
+	assert_int_equal(counter->preempted_ns, 40);
+	assert_int_equal(counter->run_queue_ns, 0);
+	expect_balance();
 }
 
 static void the_state_decides_the_kind_of_wait(void **state _unused_)
@@ -552,6 +624,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_wakeup_ends_the_wait_and_starts_the_queue),
 		TEST(a_thread_woken_before_it_leaves_waits_for_a_cpu),
+		TEST(the_kernels_time_in_run_queues_is_the_end_of_a_wait),
+		TEST(a_time_in_run_queues_is_no_longer_than_the_wait),
+		TEST(a_preempted_thread_is_in_no_run_queue),
+		TEST(switches_have_the_schedulers_time),
 		TEST(the_state_decides_the_kind_of_wait),
 		TEST(a_sample_stands_for_the_points_in_it),
 		TEST(a_full_ring_counts_lost_waits),

@@ -27,7 +27,7 @@ static int set_up(void **state _unused_)
 	end_boot_ns = END + 50;
 	period_ns = PERIOD;
 	min_block_ns = 0;
-	only_futexes = notes_in_tasks = is_filtered = false;
+	only_futexes = notes_in_tasks = is_filtered = has_queue_times = false;
 	take_kernel_stacks = take_user_stacks = true;
 	scheduler_pc = 0;
 	cgroup_id = 0;
@@ -162,6 +162,66 @@ static void earlier_cpu_time_does_not_shorten_a_wait(void **state _unused_)
 	visit(send_sleeper, &task);
 	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->wakeup, 77);
+}
+
+/* The scheduler's clock is 900 behind. */
+static struct departure *note_queued_before(uint64_t queued_ns)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct departure *departure = note(DEPARTED, 5000);
+
+	has_queue_times = true;
+	cpu->clock_ahead_ns = 900;
+	departure->queued_ns = queued_ns;
+	task.sched_info.run_delay = queued_ns;
+	task.sched_info.last_arrival = 3000 - 900;
+	return departure;
+}
+
+static void a_thread_in_a_run_queue_has_been_woken(void **state _unused_)
+{
+	note_queued_before(77);
+	task.sched_info.last_queued = 8000 - 900;
+	visit(count_thread, &task);
+	expect_times(END - START, 3000, 1000, 0);
+	visit(send_sleeper, &task);
+	assert_int_equal(get_counters()->sends.sent, 1);
+}
+
+static void a_thread_that_has_changed_its_run_queue_was_woken_before(void **state _unused_)
+{
+	note_queued_before(77);
+	task.sched_info.run_delay += 300;
+	task.sched_info.last_queued = 8000 - 900;
+	visit(count_thread, &task);
+	expect_times(END - START, 2700, 1300, 0);
+}
+
+static void a_thread_that_got_a_cpu_after_the_end_had_been_woken(void **state _unused_)
+{
+	note_queued_before(77);
+	task.sched_info.run_delay += 500;
+	task.sched_info.last_arrival = END + 100 - 900;
+	visit(count_thread, &task);
+	expect_times(END - START, 3600, 400, 0);
+}
+
+static void a_thread_in_no_run_queue_sleeps(void **state _unused_)
+{
+	note_queued_before(77);
+	visit(count_thread, &task);
+	expect_times(END - START, 4000, 0, 0);
+}
+
+static void without_the_clocks_difference_no_wakeup_is_known(void **state _unused_)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+
+	note_queued_before(77);
+	cpu->clock_ahead_ns = 0;
+	task.sched_info.last_queued = 8000 - 900;
+	visit(count_thread, &task);
+	expect_times(END - START, 4000, 0, 0);
 }
 
 static void a_running_thread_has_its_cpu_time(void **state _unused_)
@@ -407,6 +467,11 @@ int main(void)
 		TEST(a_first_run_is_no_longer_than_the_life),
 		TEST(a_new_thread_without_cpu_waits_for_one),
 		TEST(earlier_cpu_time_does_not_shorten_a_wait),
+		TEST(a_thread_in_a_run_queue_has_been_woken),
+		TEST(a_thread_that_has_changed_its_run_queue_was_woken_before),
+		TEST(a_thread_that_got_a_cpu_after_the_end_had_been_woken),
+		TEST(a_thread_in_no_run_queue_sleeps),
+		TEST(without_the_clocks_difference_no_wakeup_is_known),
 		TEST(a_running_thread_has_its_cpu_time),
 		TEST(a_thread_running_throughout_has_all_cpu_time),
 		TEST(ended_and_younger_threads_count_nothing),

@@ -30,14 +30,19 @@ static int new_fd(void)
 }
 
 static const char *kprobe_type;
+static const char *schedstat;
 
 static int read_type(int folder, const char *path, size_t limit _unused_, struct text *ret)
 {
+	bool is_schedstat = !strcmp(path, "/proc/thread-self/schedstat");
+	const char *content = is_schedstat ? schedstat : kprobe_type;
+
 	assert_int_equal(folder, AT_FDCWD);
-	assert_string_equal(path, "/sys/bus/event_source/devices/kprobe/type");
-	if (!kprobe_type)
+	if (!is_schedstat)
+		assert_string_equal(path, "/sys/bus/event_source/devices/kprobe/type");
+	if (!content)
 		return -ENOENT;
-	text_append(ret, kprobe_type, strlen(kprobe_type));
+	text_append_string(ret, content);
 	return 0;
 }
 
@@ -219,6 +224,18 @@ static void without_kprobes_no_function_is_probed(void **state _unused_)
 	}
 }
 
+static void times_in_run_queues_are_known_by_our_own(void **state _unused_)
+{
+	schedstat = NULL; /* not configured */
+	assert_false(kernel_keeps_queue_times());
+	schedstat = "0 0 0\n"; /* not kept */
+	assert_false(kernel_keeps_queue_times());
+	schedstat = "";
+	assert_false(kernel_keeps_queue_times());
+	schedstat = "1206444 0 1\n";
+	assert_true(kernel_keeps_queue_times());
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -228,6 +245,7 @@ int main(void)
 		TEST(events_with_build_ids_are_tried),
 		TEST(links_to_files_are_known_by_their_refusal),
 		TEST(the_best_hook_is_found_first),
+		TEST(times_in_run_queues_are_known_by_our_own),
 		TEST(without_kprobes_no_function_is_probed),
 	};
 

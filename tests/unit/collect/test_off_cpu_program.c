@@ -11,6 +11,8 @@
 static bool has_types;
 static bool has_btf;
 static const char *storage_member; /* of bpf_local_storage_map; NULL: no such struct */
+static bool keeps_queue_times;
+static const char *queue_member; /* of sched_info, besides others */
 static enum switch_arguments switch_arguments;
 static struct switch_in_hook switch_in;
 
@@ -24,6 +26,11 @@ struct switch_in_hook kernel_find_switch_in_hook(void)
 	return switch_in;
 }
 
+bool kernel_keeps_queue_times(void)
+{
+	return keeps_queue_times;
+}
+
 enum switch_arguments schedule_tap_probe_switch(const struct btf *btf)
 {
 	assert_non_null(btf);
@@ -34,9 +41,15 @@ struct btf *btf__load_vmlinux_btf(void)
 {
 	struct btf *btf = has_btf ? btf__new_empty() : NULL;
 
-	if (!btf || !storage_member)
+	if (!btf)
 		return btf;
 	assert_true(btf__add_int(btf, "int", 4, BTF_INT_SIGNED) > 0);
+	assert_true(btf__add_struct(btf, "sched_info", 12) > 0);
+	assert_int_equal(btf__add_field(btf, "run_delay", 1, 0, 0), 0);
+	assert_int_equal(btf__add_field(btf, "last_arrival", 1, 32, 0), 0);
+	assert_int_equal(btf__add_field(btf, queue_member, 1, 64, 0), 0);
+	if (!storage_member)
+		return btf;
 	assert_true(btf__add_struct(btf, "bpf_local_storage_map", 8) > 0);
 	assert_int_equal(btf__add_field(btf, "elem_size", 1, 0, 0), 0);
 	assert_int_equal(btf__add_field(btf, storage_member, 1, 32, 0), 0);
@@ -271,6 +284,8 @@ static int set_up_test(void **state _unused_)
 {
 	has_types = has_btf = true;
 	storage_member = NULL;
+	keeps_queue_times = false;
+	queue_member = "last_queued";
 	switch_arguments = SWITCH_PREVIOUS_NEXT_STATE;
 	switch_in = (struct switch_in_hook){SWITCH_IN_TRACEPOINT, "sched_exit_tp"};
 	memset(attached, 0, sizeof(attached));
@@ -400,6 +415,31 @@ static void wakers_take_the_wakeups(void **state _unused_)
 	num_attached = num_destroyed = 0;
 	assert_int_equal(make(), -ENOTSUP);
 	assert_int_equal(num_attached, 0);
+}
+
+static void times_in_run_queues_replace_the_program_at_wakeups(void **state _unused_)
+{
+	has_sleepers = keeps_queue_times = true;
+	make_well();
+	assert_true(skeleton->rodata->has_queue_times);
+	assert_true(sleepers_opts.has_queue_times);
+	assert_false(bpf_program__autoload(skeleton->progs.on_woken));
+	assert_int_equal(num_attached, 4);
+	/* The wakers' program has to run at them anyway. */
+	opts.takes_wakers = true;
+	make_well();
+	assert_false(skeleton->rodata->has_queue_times);
+	assert_false(sleepers_opts.has_queue_times);
+	opts.takes_wakers = false;
+	queue_member = "pcount"; /* the field is not there */
+	make_well();
+	assert_false(skeleton->rodata->has_queue_times);
+	assert_true(is_attached(skeleton->progs.on_woken));
+	queue_member = "last_queued";
+	keeps_queue_times = false;
+	make_well();
+	assert_false(skeleton->rodata->has_queue_times);
+	assert_true(is_attached(skeleton->progs.on_woken));
 }
 
 /* In tasks where their memory is had without the page allocator. */
@@ -621,6 +661,7 @@ int main(void)
 		TEST(each_kernel_has_its_variants),
 		TEST(threads_are_followed_from_start_to_end),
 		TEST(wakers_take_the_wakeups),
+		TEST(times_in_run_queues_replace_the_program_at_wakeups),
 		TEST(notes_are_where_they_are_safe),
 		TEST(the_program_knows_what_is_sampled),
 		TEST(what_a_kernel_lacks_is_said),
