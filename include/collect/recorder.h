@@ -91,7 +91,7 @@ int recorder_get_fd(const struct recorder *recorder);
 
 /*
  * Time (clock_now_ns()) from which recorder_read() can publish mappings that it has read already;
- * UINT64_MAX: there are none.
+ * UINT64_MAX: nothing is due.
  */
 uint64_t recorder_get_due_ns(const struct recorder *recorder);
 

@@ -4,9 +4,9 @@
  * made in one batch, and one or two more: the next table shall not wait for a grace period. Not more
  * than that, because a shard is locked kernel memory.
  *
- * The kernel waits after it has put the shards: programs that still run may have seen the values
- * before. A slot had none before, so a shard can be used as soon as it can be looked up, while the
- * maker's call still waits.
+ * The kernel waits after it has put the shards: programs that still run may have seen earlier values.
+ * The slots were empty, so a shard can be used as soon as it is found there, while the maker's call
+ * still waits.
  */
 #include "collect/tables/shard_pool.h"
 
