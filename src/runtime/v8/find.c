@@ -308,6 +308,8 @@ static int visit_symbol(void *context, const char *name, const GElf_Sym *symbol)
 	if (!string_starts_with(name, PREFIX) &&
 	    !string_starts_with(name, "_ZN2v88internal7Version"))
 		return 0;
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+		return 0;
 	for (unsigned int i = 0; i < NUM_FACTS; i++) {
 		if (facts->is_there[i] || !is_name(name, i))
 			continue;
@@ -507,6 +509,25 @@ static bool is_version(const struct fact_set *facts)
 	       facts->value[FACT_MINOR] <= UINT8_MAX;
 }
 
+/* Facts that each build has. Without the frames of WebAssembly, those of WebAssembly are unknown. */
+static bool has_facts_of_each_build(const struct fact_set *facts)
+{
+	for (unsigned int i = 0; i <= FACT_WASM_FRAME; i++)
+		if (!facts->is_there[i])
+			return false;
+	return true;
+}
+
+/* Most builds export them all, and have ten times as many bytes of names that are not exported. */
+static void collect_facts(struct fact_pass *pass)
+{
+	Elf *elf = objfile_get_elf(pass->objfile);
+
+	(void)!objfile_for_each_exported_symbol(elf, visit_symbol, pass);
+	if (!has_facts_of_each_build(&pass->facts))
+		(void)!objfile_for_each_symbol(elf, visit_symbol, pass);
+}
+
 int v8_find(struct objfile *objfile, struct runtime_build *build)
 {
 	struct fact_pass pass = {.objfile = objfile};
@@ -514,7 +535,7 @@ int v8_find(struct objfile *objfile, struct runtime_build *build)
 	build->support = SUPPORT_UNKNOWN_BUILD;
 	if (!file_is_64_bit_little_endian(objfile))
 		return 0;
-	(void)!objfile_for_each_symbol(objfile_get_elf(objfile), visit_symbol, &pass);
+	collect_facts(&pass);
 	if (!is_version(&pass.facts))
 		return 0;
 	build->major = (unsigned int)pass.facts.value[FACT_MAJOR];

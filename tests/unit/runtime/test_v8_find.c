@@ -110,6 +110,7 @@ struct fake_file {
 	struct text symbols;
 	struct text names;
 	uint32_t symbols_type; /* SHT_SYMTAB or SHT_DYNSYM */
+	size_t num_exported;   /* symbols in a SHT_DYNSYM before that table; 0: there is none */
 	size_t num_facts;
 	struct fact facts[80]; /* at DATA_ADDRESS, in their order */
 };
@@ -231,6 +232,14 @@ static struct text write_file(const struct fake_file *file)
 							       .type = SHT_STRTAB,
 							       .data = file->names.data,
 							       .size = file->names.length});
+	if (file->num_exported)
+		elf_writer_add(&writer, (struct elf_section){.name = ".exported",
+							     .type = SHT_DYNSYM,
+							     .data = file->symbols.data,
+							     .size = (1 + file->num_exported) *
+								     sizeof(Elf64_Sym),
+							     .link = strings,
+							     .entry_size = sizeof(Elf64_Sym)});
 	elf_writer_add(&writer, (struct elf_section){.name = ".symbols",
 						     .type = file->symbols_type,
 						     .data = file->symbols.data,
@@ -697,6 +706,22 @@ static void the_symbols_may_be_dynamic(void **state)
 	}
 }
 
+/* Whatever number of them is exported, the others are found as well. */
+static void some_of_the_symbols_may_be_exported(void **state)
+{
+	const size_t num_symbols = 11 + ARRAY_LENGTH(common_facts);
+	struct runtime_build build;
+
+	(void)state;
+	for (size_t num = 3; num <= num_symbols; num++) {
+		struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
+
+		file->num_exported = num;
+		assert_int_equal(find(file, &build), 0);
+		check_version(V8_11_3, &build);
+	}
+}
+
 static void other_symbols_change_nothing(void **state)
 {
 	static const struct fact others[] = {
@@ -833,6 +858,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_another_file_are_not_there),
 		cmocka_unit_test(a_number_that_is_zero_need_not_be_in_the_file),
 		cmocka_unit_test(the_symbols_may_be_dynamic),
+		cmocka_unit_test(some_of_the_symbols_may_be_exported),
 		cmocka_unit_test(other_symbols_change_nothing),
 		cmocka_unit_test(other_tags_are_not_known),
 		cmocka_unit_test(an_offset_lies_in_what_is_read),
