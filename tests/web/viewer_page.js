@@ -142,7 +142,12 @@ const goToTab = (page, tab) => clickOn(page, "#tab-" + tab);
 const getCrumbs = (page) => page.$$eval("#crumbs .crumb", (all) => all.map((crumb) => crumb.textContent));
 const getNumber = (page, selector) => page.$eval(selector, (element) => Number(element.dataset.value));
 const getChips = (page) => page.$$eval(".chip-text", (all) => all.map((chip) => chip.textContent));
-const update = (page, patch) => page.evaluate((wanted) => window.stackwide.update(wanted), patch);
+/* What is drawn belongs to it afterwards: a click goes to the place of a frame. */
+async function update(page, patch) {
+	await page.evaluate((wanted) => window.stackwide.update(wanted), patch);
+	await settle(page);
+}
+
 /* Add a filter to those that are there. */
 const addFilter = (page, filter) => page.evaluate((wanted) => window.stackwide.update({
 	filters: [...window.stackwide.getState().filters, wanted] }), filter);
