@@ -13,16 +13,16 @@
 #include "base/clock.h"
 
 /* After a wakeup, let records gather at least so long. */
-#define READ_GATHER_NS NS_PER_MS
+#define READ_GATHER_NS (2 * NS_PER_MS)
 /* The mean distance of readings, if there are many wakeups. */
-#define READ_DISTANCE_NS (6 * NS_PER_MS)
+#define READ_DISTANCE_NS (8 * NS_PER_MS)
 /* Readings that may follow each other before that. */
 #define READ_BURST 4
 
 /* All 0: nothing has been read yet. */
 struct read_pace {
-	uint64_t
-		paid_until_ns; /* each reading adds READ_DISTANCE_NS to it, from its own time at least */
+	/* Each reading adds READ_DISTANCE_NS, from its own time at least. */
+	uint64_t paid_until_ns;
 };
 
 /* The earliest time of the next reading, if the wakeup was at now_ns. */
