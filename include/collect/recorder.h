@@ -90,8 +90,8 @@ void recorder_hand_over(struct recorder *last, struct recorder *next);
 int recorder_get_fd(const struct recorder *recorder);
 
 /*
- * Time (clock_now_ns()) from which recorder_read() can publish mappings that it has read already;
- * UINT64_MAX: nothing is due.
+ * Time (clock_now_ns()) from which recorder_read() can publish mappings that it has read already, or
+ * shall look at a HotSpot that starts; UINT64_MAX: there is nothing to do.
  */
 uint64_t recorder_get_due_ns(const struct recorder *recorder);
 

@@ -836,10 +836,14 @@ static int read_rings(struct recorder *recorder, uint64_t now_ns)
 uint64_t recorder_get_due_ns(const struct recorder *recorder)
 {
 	uint64_t change_ns = side_band_get_last_change_ns(recorder->side_band);
+	uint64_t look_ns;
 
-	return recorder->publisher && change_ns > recorder->handled_ns
+	if (!recorder->publisher)
+		return UINT64_MAX;
+	look_ns = publisher_get_look_ns(recorder->publisher);
+	return change_ns > recorder->handled_ns && change_ns + EVENT_QUEUE_HOLD_BACK_NS < look_ns
 		       ? change_ns + EVENT_QUEUE_HOLD_BACK_NS
-		       : UINT64_MAX;
+		       : look_ns;
 }
 
 int recorder_read(struct recorder *recorder, struct error *error)

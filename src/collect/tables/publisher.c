@@ -40,6 +40,14 @@
 #define CACHE_FOLDER      "/var/cache/stackwide"
 #define CACHE_LIMIT_BYTES (256u << 20)
 
+/*
+ * Pauses between looks at processes whose HotSpot is not initialized: as short as a quarter of the
+ * time that has passed, but within these bounds.
+ */
+#define MIN_LOOK_NS   (2 * NS_PER_MS)
+#define MAX_LOOK_NS   (100 * NS_PER_MS)
+#define LOOK_FRACTION 4
+
 enum code_state {
 	CODE_UNKNOWN = 0,
 	CODE_QUEUED, /* its table is being built */
@@ -71,6 +79,8 @@ struct publisher {
 	ARRAY(struct published_code) codes; /* by file */
 	ARRAY(struct published) published;  /* by process id */
 	ARRAY(uint32_t) waiting;            /* process ids whose HotSpot is not initialized yet */
+	uint64_t waiting_ns;                /* when the last of them started to wait */
+	uint64_t looked_ns;                 /* when they were looked at */
 	ARRAY(uint32_t) slot_files;         /* by mapping record: file, or FILE_NONE */
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
@@ -312,6 +322,7 @@ static int wait_for_hotspot(struct publisher *publisher, const struct process *p
 		return -ENOMEM;
 	*added = process->id;
 	published->waits_for_hotspot = true;
+	publisher->waiting_ns = clock_now_ns();
 	return 0;
 }
 
@@ -502,7 +513,9 @@ static bool has_unread_hotspot(struct publisher *publisher, const struct process
 static int ask_waiting(struct publisher *publisher)
 {
 	size_t num_asked = publisher->waiting.length;
+	uint64_t waiting_ns = publisher->waiting_ns;
 
+	publisher->looked_ns = clock_now_ns();
 	/* Processes that still wait move to the front, where all have been asked. */
 	publisher->waiting.length = 0;
 	for (size_t i = 0; i < num_asked; i++) {
@@ -518,7 +531,19 @@ static int ask_waiting(struct publisher *publisher)
 		if (err)
 			return err;
 	}
+	publisher->waiting_ns = waiting_ns; /* those that are left have waited before */
 	return 0;
+}
+
+uint64_t publisher_get_look_ns(const struct publisher *publisher)
+{
+	uint64_t pause_ns = (publisher->looked_ns - publisher->waiting_ns) / LOOK_FRACTION;
+
+	if (!publisher->waiting.length)
+		return UINT64_MAX;
+	if (publisher->looked_ns < publisher->waiting_ns || pause_ns < MIN_LOOK_NS)
+		pause_ns = MIN_LOOK_NS;
+	return publisher->looked_ns + (pause_ns < MAX_LOOK_NS ? pause_ns : MAX_LOOK_NS);
 }
 
 int publisher_update(struct publisher *publisher)

@@ -32,6 +32,12 @@ void publisher_free(struct publisher *publisher);
 /* Publish mappings that changed, and tables that are finished. Returns 0 or -ENOMEM. */
 _must_check_ int publisher_update(struct publisher *publisher);
 
+/*
+ * When to call publisher_update() next, though nothing has changed: a HotSpot that is not
+ * initialized yet may be by then. UINT64_MAX: no process has one.
+ */
+uint64_t publisher_get_look_ns(const struct publisher *publisher);
+
 /* Readable when tables are finished. */
 int publisher_get_fd(const struct publisher *publisher);
 

@@ -562,6 +562,35 @@ static void a_process_that_says_nothing_waits_once(void **state)
 	}
 }
 
+/* Nothing else tells when it is initialized. Some never are. */
+static void a_waiting_process_is_looked_at_less_and_less_often(void **state)
+{
+	struct scene *scene = *state;
+	struct publisher *publisher = scene->publisher;
+	uint64_t start_ns;
+
+	assert_true(publisher_get_look_ns(publisher) == UINT64_MAX);
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	start_ns = publisher->waiting_ns;
+	assert_true(start_ns > 0);
+	/* Looking at it does not start the wait again. */
+	assert_int_equal(publisher_update(publisher), 0);
+	assert_true(publisher->waiting_ns == start_ns);
+	assert_true(publisher->looked_ns >= start_ns);
+	publisher->looked_ns = start_ns - 1;
+	assert_int_equal(publisher_get_look_ns(publisher), start_ns - 1 + MIN_LOOK_NS);
+	publisher->looked_ns = start_ns + 1;
+	assert_int_equal(publisher_get_look_ns(publisher), start_ns + 1 + MIN_LOOK_NS);
+	publisher->looked_ns = start_ns + 40 * NS_PER_MS;
+	assert_int_equal(publisher_get_look_ns(publisher), start_ns + 50 * NS_PER_MS);
+	publisher->looked_ns = start_ns + 60 * NS_PER_SECOND;
+	assert_int_equal(publisher_get_look_ns(publisher), publisher->looked_ns + MAX_LOOK_NS);
+	presence = HOTSPOT_READ;
+	assert_int_equal(publisher_update(publisher), 0);
+	assert_true(publisher_get_look_ns(publisher) == UINT64_MAX);
+}
+
 /* One that nobody waits for would be shown as native code to the end. */
 static void short_memory_is_an_error_where_hotspot_says_nothing_yet(void **state)
 {
@@ -1052,6 +1081,7 @@ int main(void)
 		SCENE_TEST(processes_that_end_are_not_waited_for),
 		SCENE_TEST(a_process_that_says_nothing_waits_alone),
 		SCENE_TEST(a_process_that_says_nothing_waits_once),
+		SCENE_TEST(a_waiting_process_is_looked_at_less_and_less_often),
 		SCENE_TEST(maps_that_cannot_be_mapped_are_an_error),
 		SCENE_TEST(without_threads_that_build_tables_there_is_none),
 		SCENE_TEST(a_cache_is_used_where_it_can_be_opened),

@@ -24,6 +24,7 @@ static uint64_t read_clock(void);
 #define side_band_catch_up               catch_up
 #define side_band_get_lost_count         get_lost_events
 #define side_band_get_last_change_ns     get_last_change
+#define publisher_get_look_ns            get_look
 #define sample_ingest_add_stack          add_stack
 #define sample_ingest_add_sample         add_ingested
 #define sample_ingest_add_block          add_block
@@ -160,6 +161,12 @@ int catch_up(struct side_band *side_band _unused_)
 }
 
 static uint64_t last_change_ns;
+static uint64_t look_ns;
+
+uint64_t get_look(const struct publisher *publisher _unused_)
+{
+	return look_ns;
+}
 
 uint64_t get_last_change(const struct side_band *side_band _unused_)
 {
@@ -711,6 +718,7 @@ static void records_go_to_whom_they_are_for(void **state _unused_)
 static void mappings_that_were_read_are_due_later(void **state _unused_)
 {
 	recorder->next_hotplug_ns = UINT64_MAX;
+	look_ns = UINT64_MAX;
 	last_change_ns = now_ns - 1;
 	assert_int_equal(recorder_read(recorder, NULL), 0);
 	assert_true(recorder_get_due_ns(recorder) == UINT64_MAX); /* nobody walks by them */
@@ -726,6 +734,13 @@ static void mappings_that_were_read_are_due_later(void **state _unused_)
 	assert_int_equal(recorder_read(recorder, NULL), 0);
 	recorder->publisher = (void *)1;
 	assert_true(recorder_get_due_ns(recorder) == UINT64_MAX);
+	/* A HotSpot may be due before or after them. */
+	look_ns = now_ns + 7;
+	assert_int_equal(recorder_get_due_ns(recorder), look_ns);
+	last_change_ns = now_ns;
+	assert_int_equal(recorder_get_due_ns(recorder), look_ns);
+	look_ns = now_ns + EVENT_QUEUE_HOLD_BACK_NS + 7;
+	assert_int_equal(recorder_get_due_ns(recorder), now_ns + EVENT_QUEUE_HOLD_BACK_NS);
 	recorder->publisher = NULL;
 	story[0] = '\0';
 }
