@@ -34,7 +34,7 @@ const volatile bool only_futexes = false;
  */
 const volatile bool notes_in_tasks = false;
 /*
- * The kernel keeps the time that each thread has been in run queues. So the time of a wakeup is
+ * The kernel keeps each thread's time in run queues. So the time of a wakeup is
  * known afterwards, and no program runs at wakeups.
  */
 const volatile bool has_queue_times = false;

@@ -24,7 +24,7 @@ bool kernel_has_task_registers(void);
 /* Events of mappings carry the build ID of the file: perf's build_id, Linux 5.12. */
 bool kernel_reports_build_ids(void);
 /*
- * The scheduler keeps the time that each thread has been in run queues. Its configuration decides
+ * The scheduler keeps each thread's time in run queues. Its configuration decides
  * that, and before Linux 5.14 its command line.
  */
 bool kernel_keeps_queue_times(void);

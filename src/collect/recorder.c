@@ -452,7 +452,7 @@ static int start_publishing(struct recorder *recorder)
 	return recorder->raw_samples ? 0 : -ENOMEM;
 }
 
-/* Listen to a CPU. One that went offline meanwhile is ignored. */
+/* Listen to a CPU, unless it has gone offline. */
 static int listen_to_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
 	int err = side_band_open(recorder->side_band, cpu);
@@ -463,7 +463,7 @@ static int listen_to_cpu(struct recorder *recorder, int cpu, struct error *error
 	return 0;
 }
 
-/* Sample a CPU that is listened to; one that went offline meanwhile is neither. */
+/* Sample a CPU that is listened to. If it has gone offline, stop listening. */
 static int sample_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
 	int err;

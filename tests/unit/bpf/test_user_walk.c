@@ -524,7 +524,7 @@ static void probed_returns_are_put_back(void **state _unused_)
 	assert_int_equal(scratch->stack.pcs[2], TRAMPOLINE);
 }
 
-/* Each return of a deep stack in turn, among frames whose rules are known, then all of them. */
+/* Replace each return address of a deep stack in turn, then all of them; all rules are known. */
 static void probed_returns_are_put_back_within_plain_steps(void **state _unused_)
 {
 	enum { DEPTH = 40 };

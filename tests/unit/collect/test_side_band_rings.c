@@ -529,7 +529,7 @@ static void a_file_has_its_device_and_inode(void **state _unused_)
 	num_records[0] = 0;
 }
 
-/* What else a process does leaves its code as it is. */
+/* Other events do not change the code of a process. */
 static void execs_and_mappings_of_targets_are_changes(void **state)
 {
 	struct scene *scene = *state;

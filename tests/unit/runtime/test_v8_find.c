@@ -110,7 +110,7 @@ struct fake_file {
 	struct text symbols;
 	struct text names;
 	uint32_t symbols_type; /* SHT_SYMTAB or SHT_DYNSYM */
-	size_t num_exported;   /* symbols in a SHT_DYNSYM before that table; 0: there is none */
+	size_t num_exported;   /* symbols in a SHT_DYNSYM before that table; 0: no such table */
 	size_t num_facts;
 	struct fact facts[80]; /* at DATA_ADDRESS, in their order */
 };
