@@ -2,23 +2,8 @@
  * Files of others: found as they see them, opened by a process that may be given up. The test shortens waits for
  * answers that never come.
  */
-#include <poll.h>
+#include "late_answers.h"
 
-static int shortened_ms; /* 0: no wait is shortened */
-static int asked_ms;     /* last wait that the opener asked for */
-static int num_late;     /* answers that come after the end of the wait, from now on */
-
-static int poll_shortened(struct pollfd *fds, nfds_t count, int timeout_ms)
-{
-	asked_ms = timeout_ms;
-	if (num_late) {
-		num_late--;
-		return 0;
-	}
-	return poll(fds, count, shortened_ms ? shortened_ms : timeout_ms);
-}
-
-#define poll(fds, count, timeout_ms) poll_shortened(fds, count, timeout_ms)
 #include "process/slow_opener.c"
 #undef poll
 

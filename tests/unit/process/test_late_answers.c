@@ -1,18 +1,7 @@
 /* Processes whose files in /proc are read too late, and are read again. The test makes answers late. */
-#include <poll.h>
+#include "late_answers.h"
 
-static int num_late; /* answers that come after the end of the wait, from now on */
-
-static int poll_late(struct pollfd *fds, nfds_t count, int timeout_ms)
-{
-	if (!num_late)
-		return poll(fds, count, timeout_ms);
-	num_late--;
-	return 0;
-}
-
-#define poll(fds, count, timeout_ms) poll_late(fds, count, timeout_ms)
-#define find                         find_of_opener
+#define find find_of_opener
 #include "process/slow_opener.c"
 #undef find
 #undef poll

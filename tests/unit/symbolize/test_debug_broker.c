@@ -1,16 +1,5 @@
-#include <poll.h>
+#include "late_answers.h"
 
-static int num_late; /* answers that come after the end of the wait, from now on */
-
-static int poll_late(struct pollfd *fds, nfds_t count, int timeout_ms)
-{
-	if (!num_late)
-		return poll(fds, count, timeout_ms);
-	num_late--;
-	return 0;
-}
-
-#define poll(fds, count, timeout_ms) poll_late(fds, count, timeout_ms)
 #include "symbolize/debug_broker.c"
 #undef poll
 
@@ -204,33 +193,64 @@ static void files_of_others_are_roots_and_for_everybody(void **state)
 	assert_refused(scene, "programs/.debug/program.debug");
 }
 
+/* A client of the broker, which another process serves. */
+struct served_client {
+	struct debug_client client;
+	int fds[2]; /* of the client, of the server */
+	pid_t server;
+};
+
+static void make_sockets(struct served_client *served)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, served->fds), 0);
+}
+
+static void serve(const struct scene *scene, struct served_client *served)
+{
+	served->server = fork();
+	if (!served->server) {
+		close(served->fds[0]);
+		debug_broker_serve(&scene->broker, served->fds[1]);
+		_exit(0);
+	}
+	close(served->fds[1]);
+	debug_client_init(&served->client, served->fds[0]);
+}
+
+static int open_by_client(struct served_client *served, const char *path)
+{
+	return served->client.opener.open(served->client.opener.context, path);
+}
+
+static void assert_client_reads(struct served_client *served, const char *path,
+				const char *expected)
+{
+	char content[8] = "";
+	int fd = open_by_client(served, path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, content, sizeof(content)), strlen(expected));
+	assert_string_equal(content, expected);
+	close(fd);
+}
+
+static void end_server(struct served_client *served)
+{
+	close(served->fds[0]);
+	assert_int_equal(waitpid(served->server, NULL, 0), served->server);
+}
+
 static void a_client_gets_descriptors(void **state)
 {
 	struct scene *scene = *state;
-	struct debug_client client;
-	char content[8] = "";
-	int fds[2];
-	pid_t server;
-	int fd;
+	struct served_client served;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-	server = fork();
-	if (!server) {
-		close(fds[0]);
-		debug_broker_serve(&scene->broker, fds[1]);
-		_exit(0);
-	}
-	close(fds[1]);
-	debug_client_init(&client, fds[0]);
-	fd = client.opener.open(client.opener.context, in(scene, "programs/program.debug"));
-	assert_true(fd >= 0);
-	assert_int_equal(read(fd, content, sizeof(content)), 5);
-	assert_string_equal(content, ELFMAG "d");
-	close(fd);
-	assert_true(client.opener.open(client.opener.context, "/etc/passwd") < 0);
-	assert_false(client.is_gone);
-	close(fds[0]);
-	assert_int_equal(waitpid(server, NULL, 0), server);
+	make_sockets(&served);
+	serve(scene, &served);
+	assert_client_reads(&served, in(scene, "programs/program.debug"), ELFMAG "d");
+	assert_true(open_by_client(&served, "/etc/passwd") < 0);
+	assert_false(served.client.is_gone);
+	end_server(&served);
 }
 
 /* A process that asked before was ended, and its answer comes later. */
@@ -241,63 +261,33 @@ static void an_answer_to_who_asked_before_is_passed_over(void **state)
 		uint32_t number;
 		char path[PATH_BYTES];
 	} earlier = {.number = 1};
-	struct debug_client client;
-	char content[8] = "";
-	int fds[2];
-	pid_t server;
-	int fd;
+	struct served_client served;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	make_sockets(&served);
 	strcpy(earlier.path, in(scene, "debug/below/file.debug"));
-	assert_true(send(fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
+	assert_true(send(served.fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
 	strcpy(earlier.path, "/etc/passwd"); /* which is refused */
-	assert_true(send(fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
-	server = fork();
-	if (!server) {
-		close(fds[0]);
-		debug_broker_serve(&scene->broker, fds[1]);
-		_exit(0);
-	}
-	close(fds[1]);
-	debug_client_init(&client, fds[0]);
-	fd = client.opener.open(client.opener.context, in(scene, "programs/program.debug"));
-	assert_true(fd >= 0);
-	assert_int_equal(read(fd, content, sizeof(content)), 5);
-	assert_string_equal(content, ELFMAG "d");
-	close(fd);
-	close(fds[0]);
-	assert_int_equal(waitpid(server, NULL, 0), server);
+	assert_true(send(served.fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
+	serve(scene, &served);
+	assert_client_reads(&served, in(scene, "programs/program.debug"), ELFMAG "d");
+	end_server(&served);
 }
 
 /* On a busy machine. The late answer is passed over. */
 static void a_server_that_is_late_is_asked_again(void **state)
 {
 	struct scene *scene = *state;
-	struct debug_client client;
-	int fds[2];
-	pid_t server;
+	struct served_client served;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-	server = fork();
-	if (!server) {
-		close(fds[0]);
-		debug_broker_serve(&scene->broker, fds[1]);
-		_exit(0);
-	}
-	close(fds[1]);
-	debug_client_init(&client, fds[0]);
+	make_sockets(&served);
+	serve(scene, &served);
 	num_late = 2;
 	for (int i = 0; i < 2; i++) {
-		int fd = client.opener.open(client.opener.context,
-					    in(scene, "programs/program.debug"));
-
+		assert_client_reads(&served, in(scene, "programs/program.debug"), ELFMAG "d");
 		assert_int_equal(num_late, 0);
-		assert_true(fd >= 0);
-		close(fd);
 	}
-	assert_false(client.is_gone);
-	close(fds[0]);
-	assert_int_equal(waitpid(server, NULL, 0), server);
+	assert_false(served.client.is_gone);
+	end_server(&served);
 }
 
 static void a_server_that_does_not_answer_is_asked_three_times(void **state _unused_)
