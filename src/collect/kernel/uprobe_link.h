@@ -3,7 +3,8 @@
  * headers of its time lack them, so this makes the system calls itself.
  *
  * A link has any number of points. Removing a probe waits until no CPU can be in it any more, some
- * 80 ms. Perf events have one point each, and wait for every one; a link waits once.
+ * 80 ms. Perf events have one point each, and wait for every one; a link waits once. See also
+ * collect/kernel/close_together.h.
  *
  * Not thread-safe.
  */

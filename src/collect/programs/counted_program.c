@@ -17,6 +17,7 @@
 #include "collect/events/probe.h"
 #include "collect/kernel/bpf_log.h"
 #include "collect/kernel/bpf_rings.h"
+#include "collect/kernel/close_together.h"
 #include "collect/kernel/own_times.h"
 #include "collect/kernel/permission_probe.h"
 #include "collect/kernel/uprobe_link.h"
@@ -692,11 +693,10 @@ int counted_program_new(const struct counted_program_opts *opts,
 	return 0;
 }
 
-/* Links are closed before the things that they link to. */
 static void close_fds(struct counted_program *program)
 {
-	while (program->fds.length)
-		close(program->fds.items[--program->fds.length]);
+	close_together(program->fds.items, program->fds.length);
+	program->fds.length = 0;
 }
 
 void counted_program_free(struct counted_program *program)
