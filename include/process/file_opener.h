@@ -37,7 +37,11 @@ struct file_opener {
 	uint32_t (*find_known)(const struct file_identity *identity,
 			       const struct opened_file *found, const void *context);
 	const void *context;
-	bool own_view_only; /* search only the process's own view */
+	/*
+	 * Root's or our file with this path and build ID is known. Then only the process's own view
+	 * is searched, or ours where it is the same.
+	 */
+	bool has_trusted;
 };
 
 /*

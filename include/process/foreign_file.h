@@ -42,6 +42,15 @@ _must_check_ int foreign_file_follow(struct slow_opener *opener, pid_t pid, cons
 _must_check_ int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root,
 				   const char *path, int flags, struct foreign_file *ret);
 
+/*
+ * Device and inode of the regular file at a path below our own root, if the kernel has them in its
+ * cache; nobody is asked.
+ *
+ * Returns 0 or negative errno: -EAGAIN if they are not in the cache.
+ */
+_must_check_ int foreign_file_peek(const char *path, uint32_t *ret_major, uint32_t *ret_minor,
+				   uint64_t *ret_inode);
+
 /* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
 _must_check_ int foreign_file_open(struct slow_opener *opener, pid_t pid,
 				   const struct foreign_file *file);

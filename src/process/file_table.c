@@ -572,7 +572,7 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 		.reader = table->reader,
 		.find_known = find_known,
 		.context = table,
-		.own_view_only = find_trusted(table, identity) != FILE_NONE,
+		.has_trusted = find_trusted(table, identity) != FILE_NONE,
 	};
 	struct opened_file opened;
 	int err;

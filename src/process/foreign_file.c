@@ -111,6 +111,24 @@ static int find_cached(const char *path, int flags)
 	return handle < 0 ? -errno : handle;
 }
 
+int foreign_file_peek(const char *path, uint32_t *ret_major, uint32_t *ret_minor,
+		      uint64_t *ret_inode)
+{
+	_cleanup_close_ int handle = find_cached(path, O_NOFOLLOW);
+	struct statx status;
+
+	if (handle < 0)
+		return handle;
+	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status))
+		return -errno;
+	if (!S_ISREG(status.stx_mode))
+		return -ENOTSUP;
+	*ret_major = status.stx_dev_major;
+	*ret_minor = status.stx_dev_minor;
+	*ret_inode = status.stx_ino;
+	return 0;
+}
+
 int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
 		      int flags, struct foreign_file *ret)
 {

@@ -21,6 +21,7 @@ int follow_of_test(struct slow_opener *opener, pid_t pid, const char *link,
 int find_of_test(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
 		 int flags, struct foreign_file *ret);
 int open_of_test(struct slow_opener *opener, pid_t pid, const struct foreign_file *file);
+int peek_of_test(const char *path, uint32_t *ret_major, uint32_t *ret_minor, uint64_t *ret_inode);
 unsigned long getauxval_of_test(unsigned long type);
 int memfd_of_test(const char *name, unsigned int flags);
 int write_of_test(int fd, const void *data, size_t size);
@@ -30,6 +31,7 @@ int write_of_test(int fd, const void *data, size_t size);
 #define foreign_file_follow follow_of_test
 #define foreign_file_find   find_of_test
 #define foreign_file_open   open_of_test
+#define foreign_file_peek   peek_of_test
 #define getauxval           getauxval_of_test
 #define memfd_create        memfd_of_test
 #define file_write_fd       write_of_test
@@ -125,6 +127,18 @@ int open_of_test(struct slow_opener *opener, pid_t pid, const struct foreign_fil
 	tell('!');
 	return views[last_view].open_err ? views[last_view].open_err
 					 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* As in all views, its minor number is that of the view. */
+int peek_of_test(const char *path, uint32_t *ret_major, uint32_t *ret_minor, uint64_t *ret_inode)
+{
+	assert_string_equal(path, "/lib/a.so");
+	last_view = OUR_ROOT;
+	tell('c');
+	*ret_major = DEVICE;
+	*ret_minor = OUR_ROOT;
+	*ret_inode = views[OUR_ROOT].inode;
+	return views[OUR_ROOT].err;
 }
 
 static int read_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
@@ -254,12 +268,75 @@ static void only_its_own_view_may_be_wanted(void **state)
 	struct fixture *fixture = *state;
 
 	views[PARENT_ROOT] = views[OUR_ROOT] = (struct view){.inode = INODE};
-	fixture->opener.own_view_only = true;
+	fixture->opener.has_trusted = true;
 	open_file(fixture, "mp");
 	assert_none(fixture, false);
 	views[OWN_ROOT] = (struct view){.inode = INODE};
 	open_file(fixture, "mp!");
 	assert_opened(fixture, OWN_ROOT);
+}
+
+static void set_link(struct fixture *fixture, const char *path, const char *target)
+{
+	_cleanup_(text_release) struct text full = fake_proc_path(&fixture->proc, path);
+
+	unlink(full.data);
+	assert_int_equal(symlink(target, full.data), 0);
+}
+
+/* What the kernel says of the root and of the mounts that the process has; ours are /, mnt:[1]. */
+static void set_view(struct fixture *fixture, const char *root, const char *mounts)
+{
+	fake_proc_write(&fixture->proc, "8/ns/net", "");
+	fake_proc_write(&fixture->proc, "self/ns/net", "");
+	set_link(fixture, "self/ns/mnt", "mnt:[1]");
+	set_link(fixture, "8/root", root);
+	set_link(fixture, "8/ns/mnt", mounts);
+}
+
+/* A trusted file of ours is known, and the mapping has its build ID. */
+static void know_trusted(struct fixture *fixture)
+{
+	fixture->opener.has_trusted = true;
+	set_build_id(fixture, "mine");
+	known_inode = INODE;
+	views[OUR_ROOT] = (struct view){.inode = INODE};
+}
+
+static void a_known_file_at_our_path_is_taken_from_the_cache(void **state)
+{
+	struct fixture *fixture = *state;
+
+	know_trusted(fixture);
+	set_view(fixture, "/", "mnt:[1]");
+	open_file(fixture, "c");
+	assert_int_equal(fixture->opened.known, KNOWN_FILE);
+	assert_int_equal(fixture->opened.fd, -1);
+	/* Another file is there by now, or it is not in the cache. */
+	views[OUR_ROOT].inode = INODE + 1;
+	open_file(fixture, "cmp");
+	views[OUR_ROOT].err = -EAGAIN;
+	open_file(fixture, "cmp");
+	views[OUR_ROOT].err = 0;
+	/* Not known: it would have to be opened. */
+	fixture->opener.has_trusted = false;
+	open_file(fixture, "mpPo!");
+	close(fixture->opened.fd);
+}
+
+static void our_path_says_nothing_of_another_view(void **state)
+{
+	struct fixture *fixture = *state;
+
+	know_trusted(fixture);
+	open_file(fixture, "mp");
+	set_view(fixture, "/container", "mnt:[1]");
+	open_file(fixture, "mp");
+	set_view(fixture, "/", "mnt:[2]");
+	open_file(fixture, "mp");
+	set_view(fixture, "/", "mnt:[1]");
+	fake_proc_end(&fixture->proc, PID);
+	open_file(fixture, "");
 }
 
 static void a_file_of_another_inode_is_not_taken(void **state)
@@ -523,6 +600,8 @@ int main(void)
 		TEST(without_a_parent_its_view_is_left_out),
 		TEST(a_process_that_is_gone_is_not_asked_for),
 		TEST(only_its_own_view_may_be_wanted),
+		TEST(a_known_file_at_our_path_is_taken_from_the_cache),
+		TEST(our_path_says_nothing_of_another_view),
 		TEST(a_file_of_another_inode_is_not_taken),
 		TEST(the_kernels_link_needs_no_inode),
 		TEST(without_an_inode_any_file_at_the_path_is_taken),
