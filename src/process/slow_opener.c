@@ -10,7 +10,8 @@
  * all, the shorter is the next one.
  *
  * A late answer proves nothing, as the machine may be busy. So the first request for a process that
- * times out is made again at once, and requests after that are made after growing pauses.
+ * times out is made again at once, and requests after that are made after growing pauses. A user
+ * who gets no more requests gets another one after a minute without time-outs of anybody.
  */
 #include "process/slow_opener.h"
 
@@ -45,6 +46,8 @@
 /* Allowed time-outs of a user, and of root, who has no reason to cause any. */
 #define MAX_FAILURES      5
 #define MAX_ROOT_FAILURES 20
+/* Time without time-outs of anybody, after which a user without requests gets one more. */
+#define FORGIVING_NS (60 * NS_PER_SECOND)
 /* The time limit is halved after this many time-outs of all users, until it is MIN_LIMIT_MS. */
 #define FAILURES_TO_HALVE 10
 #define MIN_LIMIT_MS      60
@@ -133,6 +136,7 @@ struct slow_opener {
 	ARRAY(struct copying_user) copying;
 	ARRAY(struct silent_process) silent;
 	unsigned int num_failures; /* of all users */
+	uint64_t forgiving_ns;     /* time of the next request for a user who gets no more */
 	unsigned int num_left_behind;
 	bool has_ended;
 	uint64_t copied_bytes;
@@ -565,6 +569,17 @@ static void note_silence(struct slow_opener *opener, pid_t pid)
 	process->failed_ns = clock_now_ns();
 }
 
+/* All such users share one request: time-outs of many users do not add up. */
+static bool is_forgiven(struct slow_opener *opener)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns < opener->forgiving_ns)
+		return false;
+	opener->forgiving_ns = now_ns + FORGIVING_NS;
+	return true;
+}
+
 /* Users beyond the limit count as having no time-outs left. */
 static bool is_allowed(struct slow_opener *opener, pid_t pid)
 {
@@ -579,7 +594,7 @@ static bool is_allowed(struct slow_opener *opener, pid_t pid)
 	user = find_user(opener, uid);
 	if (!user)
 		return opener->users.length < MAX_USERS || !uid;
-	return user->num_failures < (uid ? MAX_FAILURES : MAX_ROOT_FAILURES);
+	return user->num_failures < (uid ? MAX_FAILURES : MAX_ROOT_FAILURES) || is_forgiven(opener);
 }
 
 static void note_failure(struct slow_opener *opener, pid_t pid)
@@ -589,6 +604,7 @@ static void note_failure(struct slow_opener *opener, pid_t pid)
 
 	opener->counts.num_late++;
 	opener->num_failures++;
+	opener->forgiving_ns = clock_now_ns() + FORGIVING_NS;
 	if (!user && opener->users.length < MAX_USERS)
 		user = array_add(&opener->users);
 	if (user) {

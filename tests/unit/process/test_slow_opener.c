@@ -79,6 +79,7 @@ static void fail_as(uid_t uid, unsigned int num_failures)
 	assert_non_null(user);
 	*user = (struct opener_user){uid, num_failures};
 	opener.num_failures = 1;
+	opener.forgiving_ns = clock_now_ns() + FORGIVING_NS;
 }
 
 static void a_user_has_a_number_of_failures(void **state _unused_)
@@ -92,6 +93,26 @@ static void a_user_has_a_number_of_failures(void **state _unused_)
 	fail_as(0, MAX_ROOT_FAILURES - 1);
 	assert_true(is_allowed(&opener, 0));
 	fail_as(0, MAX_ROOT_FAILURES);
+	assert_false(is_allowed(&opener, 0));
+}
+
+/* Machines are busy for a while. */
+static void a_minute_without_failures_allows_one_request_more(void **state _unused_)
+{
+	note_failure(&opener, NO_PID);
+	assert_in_range(opener.forgiving_ns, clock_now_ns() + 59 * NS_PER_SECOND,
+			clock_now_ns() + 60 * NS_PER_SECOND);
+	opener.silent.length = 0; /* its pauses are longer */
+	fail_as(FILE_OWNER_UNKNOWN, MAX_FAILURES);
+	fail_as(0, MAX_ROOT_FAILURES + 1);
+	assert_false(is_allowed(&opener, NO_PID));
+	opener.forgiving_ns -= 60 * NS_PER_SECOND;
+	assert_true(is_allowed(&opener, NO_PID));
+	/* Of whichever user: not one each. */
+	assert_false(is_allowed(&opener, 0));
+	assert_false(is_allowed(&opener, NO_PID));
+	opener.forgiving_ns -= 60 * NS_PER_SECOND;
+	assert_true(is_allowed(&opener, 0));
 	assert_false(is_allowed(&opener, 0));
 }
 
@@ -515,6 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_time_limit_shrinks_with_failures),
 		TEST(a_user_has_a_number_of_failures),
+		TEST(a_minute_without_failures_allows_one_request_more),
 		TEST(failures_are_counted_by_user),
 		TEST(the_number_of_users_is_bounded),
 		TEST(a_user_leaves_as_much_to_copy_to_others),
