@@ -212,7 +212,9 @@ check-all:  ## what CI runs, at length: all kernels, all packages, every test un
 kernels: all test-programs  ## boot other kernels and record there
 	$(Q)O=$(O) tests/kernels/run --all
 
+bench: export BENCH_ROWS = $(abspath $(O))/bench.rows
 bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
+	$(Q)rm -f $(BENCH_ROWS)
 	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/imports
 	$(Q)O=$(O) tests/bench/diff
@@ -224,10 +226,12 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/run
 	$(Q)O=$(O) tests/bench/unwinding
 	$(Q)O=$(O) tests/bench/runtimes
+	$(Q)O=$(O) tests/bench/first_samples
 	$(Q)O=$(O) tests/bench/waiting
 	$(Q)O=$(O) tests/bench/events
 	$(Q)O=$(O) tests/bench/names
 	$(Q)O=$(O) tests/bench/completeness
+	-$(Q)tests/bench/goals $(BENCH_ROWS)
 
 fuzz-targets: $(FUZZERS)
 fuzz:  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus

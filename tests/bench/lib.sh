@@ -4,6 +4,7 @@
 #
 #   BENCH_SECONDS=10   length of one recording
 #   BENCH_RUNS=5       repetitions where the least of several counts
+#   BENCH_ROWS=PATH    see rows.sh
 # shellcheck shell=bash disable=SC2034 # what is set here is used by who sources it
 set -eu
 export LC_ALL=C
@@ -12,6 +13,7 @@ seconds=${BENCH_SECONDS:-10}
 runs=${BENCH_RUNS:-5}
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/bench/rows.sh
 O=${O:-build}
 [[ $O = /* ]] || { [[ -d $O ]] && O=$PWD/$O || O=$caller/$O; }
 stackwide=$O/stackwide
@@ -65,30 +67,17 @@ calc() { awk "BEGIN { printf \"$1\", ($2) }"; }
 
 table=()
 commands=()
-num_goals=0 missed=()
-# row WHAT OURS PERFS UNIT GOAL
-#
-# GOAL: "at most N …" of OURS, or "ratio at most N"; anything else is not judged
+# row WHAT OURS PERFS UNIT GOAL [NAME]: NAME of the figure where WHAT does not stand alone
 row() {
-    local ratio=- value=$2 verdict=''
-    [[ $3 = - ]] || ratio=$(calc %.2f "$3 > 0 ? $2 / $3 : 0")
-    [[ $5 != ratio* ]] || value=$ratio
-    if [[ $5 =~ ^(ratio\ )?at\ most\ ([0-9.]+) && $value != - ]]; then
-        num_goals=$((num_goals + 1))
-        if [[ $(calc %d "$value > ${BASH_REMATCH[2]}") = 1 ]]; then
-            verdict=' MISSED'
-            missed+=("$1")
-        fi
-    fi
-    table+=("$(printf '%-56s %12s %12s %7s   %s' "$1" "$2 $4" "${3/%-/-}$([[ $3 = - ]] || echo " $4")" "$ratio" "$5$verdict")")
+    keep "${6:-$1}" "$4" "$2" "$3" "$5"
+    table+=("$(printf '%-56s %12s %12s %7s   %s' "$1" "$2 $4" "$3$([[ $3 = - ]] || echo " $4")" "$ratio" "$5$(show_miss)")")
 }
 
 # Print all rows, the goals that were missed, and the commands that the rows came from.
 print_table() {
     printf '\n%-56s %12s %12s %7s   %s\n' "$(nproc) CPUs, Linux $(uname -r | cut -d- -f1)" stackwide perf ratio goal
     printf '%s\n' "${table[@]}"
-    printf '\n%d of %d goals missed\n' "${#missed[@]}" "$num_goals"
-    ((${#missed[@]} == 0)) || printf '  %s\n' "${missed[@]}"
+    print_missed
     printf '\ncommands, in the order of the table:\n'
     printf '  %s\n' "${commands[@]}"
 }
