@@ -186,12 +186,30 @@ static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, u
 	return err ? err : profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
-/* If the sampling program did not reach the outer levels, a whole stack was walked later. */
-static enum runtime_fit find_fit(const struct runtime_sample *source,
-				 const struct runtime_frame_list *frames)
+/*
+ * Whether a whole stack was walked without frame pointers, through code of files alone. V8's own
+ * code has no call-frame information, so there is no frame of JavaScript then.
+ */
+static bool is_native(const struct runtime_splice *splice)
 {
-	if (!frames->have_come || (frames->end == WIRE_RUNTIME_PARTIAL && source->is_whole))
-		return RUNTIME_EARLY;
+	for (uint32_t i = 0; i < splice->num_pcs; i++) {
+		bool is_exact = !i || (splice->pcs[i] & WIRE_PC_EXACT);
+		const struct mapping *mapping = process_find_mapping(
+			splice->source->process, (splice->pcs[i] & ~WIRE_PC_MARKS) - !is_exact);
+
+		if ((splice->pcs[i] & WIRE_PC_FP_STEP) || !mapping || mapping->file == FILE_NONE)
+			return false;
+	}
+	return splice->source->is_whole;
+}
+
+/* If the sampling program did not reach the outer levels, a whole stack was walked later. */
+static enum runtime_fit find_fit(const struct runtime_splice *splice)
+{
+	const struct runtime_frame_list *frames = &splice->frames;
+
+	if (!frames->have_come || (frames->end == WIRE_RUNTIME_PARTIAL && splice->source->is_whole))
+		return is_native(splice) ? RUNTIME_OUTSIDE : RUNTIME_EARLY;
 	if (frames->end == WIRE_RUNTIME_UNREADABLE)
 		return RUNTIME_UNREADABLE;
 	return frames->length ? RUNTIME_FITS : RUNTIME_OUTSIDE;
@@ -379,7 +397,7 @@ static int splice_frames(void *runtime, struct runtime_splice *request)
 	uint32_t next = 0;
 	int err = 0;
 
-	request->verdict.fit = find_fit(request->source, frames);
+	request->verdict.fit = find_fit(request);
 	for (uint32_t i = 0; i < request->num_pcs && !err; i++) {
 		const struct wire_runtime_frame *frame = NULL;
 

@@ -318,6 +318,33 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 	scene_free(scene);
 }
 
+static enum runtime_fit get_fit_of_early(struct scene *scene, uint64_t outer_pc)
+{
+	static const struct v8_wasm_layout wasm;
+	static const struct runtime_frame_list nothing;
+	const uint64_t pcs[] = {FILE_START + 1, outer_pc};
+
+	splice_wasm(scene, &wasm, &nothing, pcs, ARRAY_LENGTH(pcs));
+	return scene->verdict.fit;
+}
+
+/* As while it starts. V8's own code is walked by frame pointer. */
+static void an_early_stack_of_native_code_is_outside(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+
+	assert_int_equal(get_fit_of_early(scene, FILE_START + 2), RUNTIME_OUTSIDE);
+	assert_int_equal(get_fit_of_early(scene, FILE_START | WIRE_PC_EXACT), RUNTIME_OUTSIDE);
+	/* A return address there is of a call before. */
+	assert_int_equal(get_fit_of_early(scene, FILE_START), RUNTIME_EARLY);
+	assert_int_equal(get_fit_of_early(scene, (FILE_START + 2) | WIRE_PC_FP_STEP),
+			 RUNTIME_EARLY);
+	assert_int_equal(get_fit_of_early(scene, 0x7fffff000000), RUNTIME_EARLY);
+	scene->source.is_whole = false;
+	assert_int_equal(get_fit_of_early(scene, FILE_START + 2), RUNTIME_EARLY);
+	scene_free(scene);
+}
+
 static void a_function_of_webassembly_that_is_not_known_stays_code(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
@@ -478,6 +505,7 @@ int main(void)
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),
 		cmocka_unit_test(it_is_said_what_became_of_them),
+		cmocka_unit_test(an_early_stack_of_native_code_is_outside),
 		cmocka_unit_test(a_function_of_webassembly_that_is_not_known_stays_code),
 		cmocka_unit_test(functions_of_webassembly_are_found_in_their_module),
 		cmocka_unit_test(optimized_code_of_an_unknown_version_may_lack_functions),
