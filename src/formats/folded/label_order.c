@@ -12,7 +12,6 @@
 struct label_ranking {
 	struct label_order *order;
 	const struct folded_entry *entries;
-	uint32_t num_ranks;
 	ARRAY(uint32_t) waiting; /* indexes of entries */
 };
 
@@ -22,8 +21,8 @@ static void rank_waiting(struct label_ranking *ranking)
 	uint32_t entry = ranking->waiting.items[--ranking->waiting.length];
 	uint32_t label = ranking->entries[entry].line;
 
-	order->ranks[label].inner = ++ranking->num_ranks;
-	order->labels[ranking->num_ranks] = label;
+	order->ranks[label].inner = ++order->num_ranks;
+	order->labels[order->num_ranks] = label;
 }
 
 /* Whether the waiting label and `;` sort before another label, which sorts behind the label alone. */
@@ -43,8 +42,8 @@ static int rank_label(struct label_ranking *ranking, uint32_t entry)
 	       goes_before(&ranking->entries[ranking->waiting.items[ranking->waiting.length - 1]],
 			   &ranking->entries[entry]))
 		rank_waiting(ranking);
-	order->ranks[label].last = ++ranking->num_ranks;
-	order->labels[ranking->num_ranks] = label;
+	order->ranks[label].last = ++order->num_ranks;
+	order->labels[order->num_ranks] = label;
 	added = array_add(&ranking->waiting);
 	if (!added)
 		return -ENOMEM;

@@ -27,6 +27,7 @@ struct label_ranks {
 struct label_order {
 	struct label_ranks *ranks; /* by label */
 	uint32_t *labels;          /* by rank */
+	uint32_t num_ranks;
 };
 
 /*

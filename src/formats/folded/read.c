@@ -557,42 +557,37 @@ static int note_line(struct folded_reader *reader, const uint8_t *data, size_t s
 	return err;
 }
 
-/* Labels become ranks, whose bytes are in the order of their values. */
+/* Most files have few labels: their ranks take two bytes instead of four. */
+static uint32_t get_rank_bytes(const struct label_order *order)
+{
+	return order->num_ranks <= UINT16_MAX ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static uint8_t *put_rank(uint8_t *target, uint32_t rank, uint32_t rank_bytes)
+{
+	uint16_t narrow = htobe16((uint16_t)rank);
+	uint32_t wide = htobe32(rank);
+
+	return rank_bytes == sizeof(narrow) ? mempcpy(target, &narrow, sizeof(narrow))
+					    : mempcpy(target, &wide, sizeof(wide));
+}
+
+/* Ranks take the place of labels. Their bytes are in the order of their values. */
 static void rank_entries(struct folded_reader *reader, const struct label_order *order)
 {
-	uint32_t *rank = reader->ranks.items;
+	const uint32_t *label = reader->ranks.items;
+	uint8_t *target = (uint8_t *)reader->ranks.items;
+	uint32_t rank_bytes = get_rank_bytes(order);
 
 	array_for_each (&reader->entries, entry) {
-		uint32_t num_labels = entry->length / (uint32_t)sizeof(*rank);
+		uint32_t num_labels = entry->length / (uint32_t)sizeof(*label);
 
-		entry->stack = (const uint8_t *)rank;
-		for (; num_labels > 1; num_labels--, rank++)
-			*rank = htobe32(order->ranks[*rank].inner);
-		*rank = htobe32(order->ranks[*rank].last);
-		rank++;
+		entry->stack = target;
+		entry->length = num_labels * rank_bytes;
+		for (; num_labels > 1; num_labels--)
+			target = put_rank(target, order->ranks[*label++].inner, rank_bytes);
+		target = put_rank(target, order->ranks[*label++].last, rank_bytes);
 	}
-}
-
-/* A stack of ranks: of the last entry or of the present one. */
-struct ranked_stack {
-	const uint32_t *ranks;
-	uint32_t length;
-};
-
-static struct ranked_stack get_ranks(const struct folded_entry *entry)
-{
-	return (struct ranked_stack){(const uint32_t *)(const void *)entry->stack,
-				     entry->length / (uint32_t)sizeof(uint32_t)};
-}
-
-static uint32_t count_common(struct ranked_stack a, struct ranked_stack b)
-{
-	uint32_t shorter = a.length < b.length ? a.length : b.length;
-	uint32_t common = 0;
-
-	while (common < shorter && a.ranks[common] == b.ranks[common])
-		common++;
-	return common;
 }
 
 /* A stack that ended in a line before, as long as the lines of its callees may follow. */
@@ -606,9 +601,10 @@ struct ended_stack {
 struct ranked_reader {
 	struct folded_reader *reader;
 	struct label_order order;
-	uint32_t *locations; /* by label; NOT_MADE */
-	struct ranked_stack last;
-	ARRAY(uint32_t) stacks; /* of the last entry, by depth */
+	uint32_t rank_bytes;
+	uint32_t *locations;             /* by label; NOT_MADE */
+	const struct folded_entry *last; /* NULL: no entry yet */
+	ARRAY(uint32_t) stacks;          /* of the last entry, by depth */
 	ARRAY(struct ended_stack) ended;
 };
 
@@ -653,26 +649,59 @@ static int add_ranked_level(struct ranked_reader *ranked, uint32_t parent, uint3
 	return add_level(reader, parent, *location, ret);
 }
 
-/* The stack of an entry, which shares its outer frames with the last one. */
-static int add_ranked_stack(struct ranked_reader *ranked, struct ranked_stack ranks, uint32_t *ret)
+static uint32_t get_rank(const struct ranked_reader *ranked, const struct folded_entry *entry,
+			 uint32_t i)
 {
-	uint32_t common = count_common(ranked->last, ranks);
+	const uint8_t *bytes = entry->stack + (size_t)i * ranked->rank_bytes;
+	uint16_t narrow;
+	uint32_t wide;
+
+	if (ranked->rank_bytes == sizeof(narrow)) {
+		memcpy(&narrow, bytes, sizeof(narrow));
+		return be16toh(narrow);
+	}
+	memcpy(&wide, bytes, sizeof(wide));
+	return be32toh(wide);
+}
+
+/* The number of outer frames that an entry shares with the last one. */
+static uint32_t count_common(const struct ranked_reader *ranked, const struct folded_entry *entry)
+{
+	const struct folded_entry *last = ranked->last;
+
+	if (!last)
+		return 0;
+	return (uint32_t)get_common_length(last->stack, entry->stack,
+					   last->length < entry->length ? last->length
+									: entry->length) /
+	       ranked->rank_bytes;
+}
+
+/* The stack of an entry, which shares its outer frames with the last one. */
+static int add_ranked_stack(struct ranked_reader *ranked, const struct folded_entry *entry,
+			    uint32_t *ret)
+{
+	uint32_t num_ranks = entry->length / ranked->rank_bytes;
+	uint32_t common = count_common(ranked, entry);
 	uint32_t stack = common ? ranked->stacks.items[common - 1] : STACK_EMPTY;
 	struct ended_stack *ended;
+	uint32_t rank = 0;
 
-	ranked->reader->is_repeated = common == ranks.length;
+	ranked->reader->is_repeated = common == num_ranks;
 	*ret = stack;
 	if (ranked->reader->is_repeated)
 		return 0;
 	ranked->stacks.length = common;
-	for (uint32_t i = common; i < ranks.length; i++) {
-		uint32_t rank = be32toh(ranks.ranks[i]);
-		uint32_t known = i == common ? take_ended(ranked, i, rank) : STACK_EMPTY;
+	for (uint32_t i = common; i < num_ranks; i++) {
 		uint32_t *added = array_add(&ranked->stacks);
+		uint32_t known = STACK_EMPTY;
 		int err;
 
 		if (!added)
 			return -ENOMEM;
+		rank = get_rank(ranked, entry, i);
+		if (i == common)
+			known = take_ended(ranked, i, rank);
 		err = known ? 0 : add_ranked_level(ranked, stack, rank, &known);
 		if (err)
 			return err;
@@ -682,14 +711,11 @@ static int add_ranked_stack(struct ranked_reader *ranked, struct ranked_stack ra
 	if (!ended)
 		return -ENOMEM;
 	*ended = (struct ended_stack){
-		.depth = ranks.length - 1,
-		.inner =
-			ranked->order
-				.ranks[ranked->order.labels[be32toh(ranks.ranks[ranks.length - 1])]]
-				.inner,
+		.depth = num_ranks - 1,
+		.inner = ranked->order.ranks[ranked->order.labels[rank]].inner,
 		.stack = stack,
 	};
-	ranked->last = ranks;
+	ranked->last = entry;
 	*ret = stack;
 	return 0;
 }
@@ -707,7 +733,7 @@ static int read_entry(struct ranked_reader *ranked, const struct folded_entry *e
 	err = prepare_counts(reader, &line);
 	if (err)
 		return err;
-	err = add_ranked_stack(ranked, get_ranks(entry), &stack);
+	err = add_ranked_stack(ranked, entry, &stack);
 	return err ? err : add_samples(reader, &line, stack);
 }
 
@@ -732,6 +758,7 @@ static int read_entries(struct folded_reader *reader)
 
 	if (err)
 		return err;
+	ranked.rank_bytes = get_rank_bytes(&ranked.order);
 	rank_entries(reader, &ranked.order);
 	folded_sort(reader->entries.items, reader->entries.length);
 	err = profile_settle_stacks(profile);
