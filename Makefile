@@ -19,7 +19,11 @@ PROTOC  ?= protoc-c
 BPFTOOL ?= $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool)
 PKGCONF ?= pkg-config
 Q       := $(if $(V),,@)
-say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+# Printed by make itself: a process for each line of it would take seconds of a build.
+say      = $(if $(V),,$(info $(space)$(space)$(1) $(2)))
+space    := $() $()
+# The folder of a target: most are there already, and the shell itself sees that.
+IN_FOLDER = { test -d $(@D) || mkdir -p $(@D); } &&
 
 ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 LIBRARIES := libbpf libelf libdw liblz4 liblzma libprotobuf-c libseccomp libzstd zlib
@@ -31,8 +35,11 @@ INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(CO
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
 	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(G)/include -isystem $(G)/bpf -isystem $(G)/proto $(INSTRUMENT) \
-	$(shell $(PKGCONF) --cflags $(LIBRARIES)) $(EXTRA)
-LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -lbz2 -liberty -lpthread -lm
+	$(PACKAGE_CFLAGS) $(EXTRA)
+# Asked for once, when the first file is compiled.
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $$(PKGCONF) --cflags $$(LIBRARIES)))$(PACKAGE_CFLAGS)
+PACKAGE_LIBS = $(eval PACKAGE_LIBS := $$(shell $$(PKGCONF) --libs $$(LIBRARIES)))$(PACKAGE_LIBS)
+LDLIBS  = $(PACKAGE_LIBS) -lbz2 -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
@@ -91,58 +98,58 @@ C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 all: $(O)/stackwide  ## the program, at build/stackwide
 
 $(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
-	$(call say,LINK,$@)
+	$(call say,LINK    ,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:$(G)/%=$(O)/%.o)
-	$(call say,AR,$@)
+	$(call say,AR      ,$@)
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
 $(WASM_SMALL:%.c=$(G)/wasm/%.o): private WASM_SIZE := -Oz
 $(G)/wasm/%.o: %.c | $(EMBEDDED)
-	$(call say,WASM,$<)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(WASM_CFLAGS) $(WASM_SIZE) -c -o $@ $<
+	$(call say,WASM    ,$<)
+	$(Q)$(IN_FOLDER) $(CLANG) $(WASM_CFLAGS) $(WASM_SIZE) -c -o $@ $<
 
 $(G)/viewer.wasm: $(WASM_OBJECTS)
-	$(call say,WASM,$@)
+	$(call say,WASM    ,$@)
 	$(Q)$(CLANG) $(WASM_LDFLAGS) -o $@ $^
 
 $(G)/viewer.html: $(G)/viewer.wasm $(wildcard src/viewer/web/*.* src/viewer/web/*/*) scripts/bundle-viewer
-	$(call say,PAGE,$@)
+	$(call say,PAGE    ,$@)
 	$(Q)scripts/bundle-viewer $< src/viewer/web >$@
 
 # The page as the program holds it; empty where it could not be made.
 $(G)/viewer.page: $(VIEWER)
-	$(Q)mkdir -p $(@D) && cat $^ /dev/null >$@
+	$(Q)$(IN_FOLDER) cat $^ /dev/null >$@
 	$(if $(VIEWER),,@echo '  no wasm-ld, wasi-libc or compiler runtime: the program gets no viewer; scripts/install-deps brings them')
 
 $(O)/src/viewer/page.o: $(G)/viewer.page
 $(O)/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(G))/viewer.page"'
 
 $(O)/src/%.o: src/%.c | $(GENERATED)
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC      ,$<)
+	$(Q)$(IN_FOLDER) $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 .SECONDEXPANSION:
 $(G)/proto/%.pb-c.c $(G)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
-	$(call say,PROTO,$<)
-	$(Q)mkdir -p $(@D) && $(PROTOC) --c_out=$(G)/proto --proto_path=$(<D) $<
+	$(call say,PROTO   ,$<)
+	$(Q)$(IN_FOLDER) $(PROTOC) --c_out=$(G)/proto --proto_path=$(<D) $<
 
 $(O)/proto/%.pb-c.o: $(G)/proto/%.pb-c.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
+	$(call say,CC      ,$<)
+	$(Q)$(IN_FOLDER) $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
 
 $(G)/include/%.h: src/%
-	$(call say,EMBED,$<)
-	$(Q)mkdir -p $(@D) && { echo 'static const char $(notdir $(*D))_$(subst .,_,$(*F))[] =' && \
+	$(call say,EMBED   ,$<)
+	$(Q)$(IN_FOLDER) { echo 'static const char $(notdir $(*D))_$(subst .,_,$(*F))[] =' && \
 		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
 
 $(G)/bpf/%.bpf.o: bpf/%.bpf.c
-	$(call say,BPF,$<)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+	$(call say,BPF     ,$<)
+	$(Q)$(IN_FOLDER) $(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
 $(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
-	$(call say,SKEL,$@)
+	$(call say,SKEL    ,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
 # BPF programs as functions of a test (tests/unit/bpf/fake_kernel.h), with the warnings of BPF_CFLAGS.
@@ -151,40 +158,42 @@ $(O)/tests/unit/bpf/%: private WARNINGS = -Wall -Wextra -Wno-unused-parameter -W
 LEAK_CHECK := $(if $(SAN)$(findstring clang,$(CC)),,$(if $(wildcard $(shell $(CC) -print-file-name=liblsan.so)),-fsanitize=leak))
 # For a test of what happens where memory is short (tests/unit/failing_memory.h).
 FAILING_ALLOCATIONS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
-FAILING_MEMORY = $(if $(shell grep -l '"failing_memory.h"' $<),$(FAILING_ALLOCATIONS))
-# Compiled quickly: what they test is optimized.
+FAILING_TESTS = $(eval FAILING_TESTS := $$(shell grep -l '"failing_memory.h"' tests/unit/*/*.c))$(FAILING_TESTS)
+FAILING_MEMORY = $(if $(filter $<,$(FAILING_TESTS)),$(FAILING_ALLOCATIONS))
+# Compiled and linked quickly: what they test is optimized.
+TEST_LINKER := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
-	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 $(LEAK_CHECK) $(FAILING_MEMORY) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+	$(call say,TEST    ,$<)
+	$(Q)$(IN_FOLDER) $(CC) $(ALL_CFLAGS) -O0 $(TEST_LINKER) $(LEAK_CHECK) $(FAILING_MEMORY) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
-	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -Itests/unit -fsanitize=fuzzer -Wl,--trace -o $@ $< $(LIBRARY) $(LDLIBS) >$@.linked
+	$(call say,FUZZ    ,$<)
+	$(Q)$(IN_FOLDER) $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -Itests/unit -fsanitize=fuzzer -Wl,--trace -o $@ $< $(LIBRARY) $(LDLIBS) >$@.linked
 
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,WORKLOAD,$<)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -o $@ $< -lpthread -ldl
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -o $@ $< -lpthread -ldl
 
 $(O)/tests/workloads/%: tests/workloads/%.cc
 	$(call say,WORKLOAD,$<)
-	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 $(WORKLOAD_FLAGS) -o $@ $<
+	$(Q)$(IN_FOLDER) $(CXX) -std=c++17 $(WORKLOAD_FLAGS) -o $@ $<
 
 $(O)/tests/workloads/%.so: tests/workloads/%.c
 	$(call say,WORKLOAD,$<)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -fPIC -shared -o $@ $<
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -fPIC -shared -o $@ $<
 
 $(O)/tests/programs/%: tests/programs/%.c
-	$(call say,PROGRAM,$<)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -MD -MP -MF $@.d -Iinclude -o $@ $< -pthread
+	$(call say,PROGRAM ,$<)
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -MD -MP -MF $@.d -Iinclude -o $@ $< -pthread
 
 $(O)/tests/programs/%.disabled: tests/programs/%.c
-	$(call say,PROGRAM,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -DSTACKWIDE_ZONES_DISABLED \
+	$(call say,PROGRAM ,$@)
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -DSTACKWIDE_ZONES_DISABLED \
 		-MD -MP -MF $@.d -Iinclude -o $@ $< -pthread
 
 $(O)/tests/programs/%: tests/programs/%.cc
-	$(call say,PROGRAM,$<)
-	$(Q)mkdir -p $(@D) && $(CXX) -std=c++11 -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) $(CFLAGS) \
+	$(call say,PROGRAM ,$<)
+	$(Q)$(IN_FOLDER) $(CXX) -std=c++11 -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) $(CFLAGS) \
 		-MD -MP -MF $@.d -Iinclude -o $@ $(filter %.cc,$^) -pthread
 
 # 32-bit programs; where the compiler makes none, the test that wants them is skipped.
@@ -192,13 +201,13 @@ $(O)/tests/workloads/compat_fp: private COMPAT_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/compat_nofp: private COMPAT_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/compat_fp $(O)/tests/workloads/compat_nofp: tests/workloads/compat.c
 	$(call say,WORKLOAD,$@)
-	$(Q)mkdir -p $(@D) && { $(CC) -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie \
+	$(Q)$(IN_FOLDER) { $(CC) -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie \
 		-fcf-protection=none $(COMPAT_FRAMES) -o $@ $< 2> $@.log || true; }
 
 # Without a static libc the test that wants it is skipped.
 $(O)/tests/workloads/%_static: tests/workloads/%.c
 	$(call say,WORKLOAD,$@)
-	$(Q)mkdir -p $(@D) && { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
+	$(Q)$(IN_FOLDER) { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
 
 unit-tests: $(UNIT_TESTS)
 programs: $(PROGRAMS)
@@ -270,16 +279,16 @@ $(WRITTEN): $(O)/generated/%: packaging/man/% $(O)/generated/formats
 	$(Q)sed -e '/^\.\\" FORMATS$$/{r $(O)/generated/formats' -e 'd;}' $< > $@
 
 $(O)/generated/stackwide-%.1: $(O)/stackwide
-	$(Q)mkdir -p $(@D) && $< generate manual $* > $@
+	$(Q)$(IN_FOLDER) $< generate manual $* > $@
 
 # Made each time: PREFIX may be another.
 $(O)/generated/capture.service: packaging/systemd/stackwide-capture.service FORCE
 $(O)/generated/cron: packaging/cron/stackwide FORCE
 $(O)/generated/capture.service $(O)/generated/cron:
-	$(Q)mkdir -p $(@D) && sed 's,@BINDIR@,$(PREFIX)/bin,g' $< > $@
+	$(Q)$(IN_FOLDER) sed 's,@BINDIR@,$(PREFIX)/bin,g' $< > $@
 
 $(O)/generated/%: $(O)/stackwide
-	$(Q)mkdir -p $(@D) && $< generate $* > $@
+	$(Q)$(IN_FOLDER) $< generate $* > $@
 
 # FROM:TO of what is installed with mode 644, TO below DESTDIR.
 INSTALLED := $(foreach m,$(MANUALS),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \

@@ -24,9 +24,18 @@ struct text {
 void text_release(struct text *text);
 
 void text_append(struct text *text, const void *data, size_t length);
+/*
+ * Room for `size` more bytes at the end, for text that is made of many small pieces: the caller
+ * writes up to so many there and calls text_end_at() with the end of them. NULL if that fails.
+ */
+char *text_extend(struct text *text, size_t size);
+void text_end_at(struct text *text, char *end);
 void text_append_string(struct text *text, const char *string);
 void text_append_char(struct text *text, char c);
 void text_append_number(struct text *text, uint64_t number); /* decimal */
+#define NUMBER_MAX_DIGITS 20                                 /* of UINT64_MAX */
+/* Write the digits, without a NUL. Returns their end. */
+char *number_print(char *target, uint64_t number);
 /* The same output as printf's %.*f, but faster. */
 void text_append_decimal(struct text *text, double number, unsigned decimals);
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);

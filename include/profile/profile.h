@@ -415,6 +415,8 @@ uint32_t profile_count_sources(const struct profile *profile);
 /* A stack's innermost location and its caller's stack; see stack_table.h. */
 uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack);
 uint32_t profile_get_stack_parent(const struct profile *profile, uint32_t stack);
+/* All stacks by id, borrowed until one is added; levels are locations. */
+const struct stack_node *profile_get_stacks(const struct profile *profile);
 /* The location of a stack's outermost frame; the stack is not STACK_EMPTY. */
 uint32_t profile_find_outermost(const struct profile *profile, uint32_t stack);
 uint32_t profile_count_stacks(const struct profile *profile);

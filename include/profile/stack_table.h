@@ -16,6 +16,11 @@
 
 struct stack_table;
 
+struct stack_node {
+	uint32_t parent; /* always a smaller id than the stack's own */
+	uint32_t level;  /* the innermost one */
+};
+
 struct stack_table *stack_table_new(void); /* NULL when out of memory */
 void stack_table_free(struct stack_table *table);
 
@@ -56,6 +61,11 @@ void stack_table_trim(struct stack_table *table);
 uint32_t stack_table_get_level(const struct stack_table *table, uint32_t stack);
 /* The stack without its innermost level. Always a smaller id than the stack's own. */
 uint32_t stack_table_get_parent(const struct stack_table *table, uint32_t stack);
+/*
+ * All stacks by id, for walks over many of them. Node 0 is the empty stack. Borrowed until a stack
+ * is added.
+ */
+const struct stack_node *stack_table_get_nodes(const struct stack_table *table);
 /* Ids run from 0 (the empty stack) to this number minus 1. */
 uint32_t stack_table_get_count(const struct stack_table *table);
 

@@ -25,12 +25,19 @@ struct links {
 	uint32_t next_sibling;
 };
 
+struct location_label {
+	const char *text; /* borrowed from the labels */
+	uint32_t length;
+	uint32_t id;
+};
+
 struct call_tree {
 	const struct profile *profile;
 	struct frame_labels labels;
-	struct stack_table *nodes; /* NULL: the stacks of the profile are the nodes */
-	uint32_t *location_labels; /* then, by location */
-	uint32_t *sample_nodes;    /* by sample, if kept and not the stacks of the profile */
+	struct stack_table *nodes;              /* NULL: the stacks of the profile are the nodes */
+	const struct stack_node *stacks;        /* by node */
+	struct location_label *location_labels; /* by location, which their levels are */
+	uint32_t *sample_nodes; /* by sample, if kept and not the stacks of the profile */
 	uint32_t count;
 	uint8_t *kinds;      /* by label; NULL: not kept */
 	struct links *links; /* by node, as all below */
@@ -202,19 +209,25 @@ static int label_locations(struct call_tree_builder *builder, bool *ret)
 	tree->location_labels = calloc(count ? count : 1, sizeof(*tree->location_labels));
 	if (!tree->location_labels || !seen)
 		return -ENOMEM;
+	tree->location_labels[0].text = ""; /* the root's, if there is no location */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct location *location = profile_get_location(profile, i);
-		uint32_t *label = &tree->location_labels[i];
+		struct location_label *label = &tree->location_labels[i];
+		size_t length;
 		int err;
 
 		if (location->num_frames != 1 || is_left_out(builder, i))
 			return 0;
-		err = frame_labels_add_frame(&tree->labels, location->first_frame, label);
+		err = frame_labels_add_frame(&tree->labels, location->first_frame, &label->id);
 		if (err)
 			return err;
-		if (has_bit(seen, *label))
+		if (has_bit(seen, label->id))
 			return 0;
-		set_bit(seen, *label);
+		set_bit(seen, label->id);
+		label->text = frame_labels_get(&tree->labels, label->id, &length);
+		if (length > UINT32_MAX)
+			return 0;
+		label->length = (uint32_t)length;
 	}
 	*ret = true;
 	return 0;
@@ -234,12 +247,14 @@ static int find_nodes(struct call_tree_builder *builder)
 	}
 	if (is_tree) {
 		tree->count = profile_count_stacks(builder->profile);
+		tree->stacks = profile_get_stacks(builder->profile);
 		return 0;
 	}
 	err = make_nodes(builder);
 	if (err)
 		return err;
 	tree->count = stack_table_get_count(tree->nodes);
+	tree->stacks = stack_table_get_nodes(tree->nodes);
 	return 0;
 }
 
@@ -275,69 +290,134 @@ static int add_weights(struct call_tree_builder *builder)
 
 static uint32_t get_label_id(const struct call_tree *tree, uint32_t node)
 {
-	if (tree->nodes)
-		return stack_table_get_level(tree->nodes, node);
-	return tree->location_labels[profile_get_stack_location(tree->profile, node)];
+	uint32_t level = tree->stacks[node].level;
+
+	return tree->nodes ? level : tree->location_labels[level].id;
 }
 
-struct call_tree_child {
-	const char *label;
-	size_t length;
-	uint32_t node;
+/* ---- children in order --------------------------------------------------------------------- */
+
+/* State while children are put in order of their labels. */
+struct call_tree_sorter {
+	struct call_tree *tree;
+	uint64_t *keys;     /* by level: the first bytes of the label, as a number in their order */
+	uint64_t *unsorted; /* a bit for every node whose children are not in order */
 };
 
-static struct call_tree_child get_child(const struct call_tree *tree, uint32_t node)
+static uint64_t make_key(const char *label, size_t length)
 {
-	struct call_tree_child child = {.node = node};
+	uint64_t key = 0;
 
-	child.label = call_tree_get_label(tree, node, &child.length);
-	return child;
+	memcpy(&key, label, length < sizeof(key) ? length : sizeof(key));
+	return __builtin_bswap64(key);
 }
 
-static int compare_children(const void *left, const void *right)
+/* Most labels differ in their first bytes: the others are compared where they are. */
+static int make_keys(struct call_tree_sorter *sorter)
 {
-	const struct call_tree_child *a = left;
-	const struct call_tree_child *b = right;
-	int order = memcmp(a->label, b->label, a->length < b->length ? a->length : b->length);
+	const struct call_tree *tree = sorter->tree;
+	uint32_t count = tree->nodes ? frame_labels_get_count(&tree->labels)
+				     : profile_count_locations(tree->profile);
 
-	return order ? order : (a->length > b->length) - (a->length < b->length);
-}
+	sorter->keys = calloc((size_t)count + 1, sizeof(*sorter->keys));
+	if (!sorter->keys)
+		return -ENOMEM;
+	for (uint32_t level = 0; level < count; level++) {
+		uint32_t id = tree->nodes ? level : tree->location_labels[level].id;
+		size_t length;
+		const char *label = frame_labels_get(&tree->labels, id, &length);
 
-/* Sort the children of one node. The array is passed only for reuse. */
-static int sort_children(struct call_tree *tree, uint32_t node, struct call_tree_child **children,
-			 size_t *capacity)
-{
-	uint32_t *link = &tree->links[node].first_child;
-	size_t count = 0;
-
-	for (uint32_t child = *link; child != CALL_TREE_NONE;
-	     child = tree->links[child].next_sibling) {
-		if (array_reserve_bytes(children, capacity, count + 1, sizeof(**children)))
-			return -ENOMEM;
-		(*children)[count++] = get_child(tree, child);
+		sorter->keys[level] = make_key(label, length);
 	}
-	qsort(*children, count, sizeof(**children), compare_children);
-	for (size_t i = 0; i < count; i++) {
-		*link = (*children)[i].node;
-		link = &tree->links[*link].next_sibling;
-	}
-	*link = CALL_TREE_NONE;
 	return 0;
+}
+
+static bool is_before(const struct call_tree_sorter *sorter, uint32_t a, uint32_t b)
+{
+	const struct call_tree *tree = sorter->tree;
+	uint64_t key_a = sorter->keys[tree->stacks[a].level];
+	uint64_t key_b = sorter->keys[tree->stacks[b].level];
+	const char *label_a;
+	const char *label_b;
+	size_t length_a;
+	size_t length_b;
+	int order;
+
+	if (key_a != key_b)
+		return key_a < key_b;
+	label_a = call_tree_get_label(tree, a, &length_a);
+	label_b = call_tree_get_label(tree, b, &length_b);
+	order = memcmp(label_a, label_b, length_a < length_b ? length_a : length_b);
+	return order ? order < 0 : length_a < length_b;
+}
+
+/* Take the siblings at the start of a list that are in order. */
+static uint32_t take_run(const struct call_tree_sorter *sorter, uint32_t *list)
+{
+	struct links *links = sorter->tree->links;
+	uint32_t first = *list;
+	uint32_t last = first;
+	uint32_t next;
+
+	if (first == CALL_TREE_NONE)
+		return first;
+	while ((next = links[last].next_sibling) != CALL_TREE_NONE && is_before(sorter, last, next))
+		last = next;
+	links[last].next_sibling = CALL_TREE_NONE;
+	*list = next;
+	return first;
+}
+
+/* Put two lists that are in order into one, behind *link. Returns its end. */
+static uint32_t *merge_runs(const struct call_tree_sorter *sorter, uint32_t a, uint32_t b,
+			    uint32_t *link)
+{
+	struct links *links = sorter->tree->links;
+
+	while (a != CALL_TREE_NONE && b != CALL_TREE_NONE) {
+		uint32_t *first = is_before(sorter, b, a) ? &b : &a;
+
+		*link = *first;
+		link = &links[*first].next_sibling;
+		*first = *link;
+	}
+	*link = a != CALL_TREE_NONE ? a : b;
+	while (*link != CALL_TREE_NONE)
+		link = &links[*link].next_sibling;
+	return link;
+}
+
+/* Each of several sorted inputs has left a run or more: runs are merged in pairs. */
+static void sort_children(const struct call_tree_sorter *sorter, uint32_t node)
+{
+	uint32_t *first = &sorter->tree->links[node].first_child;
+	size_t num_merges;
+
+	do {
+		uint32_t rest = *first;
+		uint32_t *link = first;
+
+		for (num_merges = 0; rest != CALL_TREE_NONE; num_merges++) {
+			uint32_t a = take_run(sorter, &rest);
+			uint32_t b = take_run(sorter, &rest);
+
+			link = merge_runs(sorter, a, b, link);
+		}
+	} while (num_merges > 1);
 }
 
 /*
  * Add up totals and put every node of the tree into its caller's list. Callers have smaller ids. So
  * when going down by ids, a node's total is complete when it is reached, and its list has its later
  * siblings already.
- *
- * unsorted  gets a bit for every node whose children were not in order
  */
-static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
+static void link_nodes(const struct call_tree_sorter *sorter)
 {
+	struct call_tree *tree = sorter->tree;
 	struct links *links = tree->links;
 
 	for (uint32_t node = tree->count; node-- > CALL_TREE_ROOT + 1;) {
-		uint32_t caller = call_tree_get_parent(tree, node);
+		uint32_t caller = tree->stacks[node].parent;
 		uint32_t next = links[caller].first_child;
 
 		if (!has_bit(tree->has_samples, node) && !links[node].first_child)
@@ -350,35 +430,36 @@ static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
 			tree->is_overflown |= __builtin_add_overflow(
 				tree->baseline_totals[caller], tree->baseline_totals[node],
 				&tree->baseline_totals[caller]);
-		if (next != CALL_TREE_NONE && !has_bit(unsorted, caller)) {
-			struct call_tree_child a = get_child(tree, node);
-			struct call_tree_child b = get_child(tree, next);
-
-			if (compare_children(&a, &b) > 0)
-				set_bit(unsorted, caller);
-		}
+		if (next != CALL_TREE_NONE && !has_bit(sorter->unsorted, caller) &&
+		    is_before(sorter, next, node))
+			set_bit(sorter->unsorted, caller);
 	}
+}
+
+static void call_tree_sorter_release(struct call_tree_sorter *sorter)
+{
+	free(sorter->keys);
+	free(sorter->unsorted);
 }
 
 static int link_children(struct call_tree *tree)
 {
-	_cleanup_free_ uint64_t *unsorted = allocate_bits(tree->count);
-	_cleanup_free_ struct call_tree_child *children = NULL;
-	size_t capacity = 0;
+	_cleanup_(call_tree_sorter_release) struct call_tree_sorter sorter = {
+		.tree = tree,
+		.unsorted = allocate_bits(tree->count),
+	};
+	int err;
 
 	tree->links = calloc(tree->count, sizeof(*tree->links));
-	if (!tree->links || !unsorted)
+	if (!tree->links || !sorter.unsorted)
 		return -ENOMEM;
-	link_nodes(tree, unsorted);
-	for (uint32_t node = 0; node < tree->count; node++) {
-		int err;
-
-		if (!has_bit(unsorted, node))
-			continue;
-		err = sort_children(tree, node, &children, &capacity);
-		if (err)
-			return err;
-	}
+	err = make_keys(&sorter);
+	if (err)
+		return err;
+	link_nodes(&sorter);
+	for (uint32_t node = 0; node < tree->count; node++)
+		if (has_bit(sorter.unsorted, node))
+			sort_children(&sorter, node);
 	return 0;
 }
 
@@ -450,13 +531,17 @@ uint32_t call_tree_get_count(const struct call_tree *tree)
 
 uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node)
 {
-	return tree->nodes ? stack_table_get_parent(tree->nodes, node)
-			   : profile_get_stack_parent(tree->profile, node);
+	return tree->stacks[node].parent;
 }
 
 const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length)
 {
-	return frame_labels_get(&tree->labels, get_label_id(tree, node), ret_length);
+	uint32_t level = tree->stacks[node].level;
+
+	if (tree->nodes)
+		return frame_labels_get(&tree->labels, level, ret_length);
+	*ret_length = tree->location_labels[level].length;
+	return tree->location_labels[level].text;
 }
 
 uint8_t call_tree_get_kind(const struct call_tree *tree, uint32_t node)

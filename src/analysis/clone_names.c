@@ -94,6 +94,8 @@ static size_t strip_suffix(const char *name, size_t length)
 	};
 	size_t end = length;
 
+	if (!memrchr(name, '.', length))
+		return length;
 	while (end > 0 && is_digit(name[end - 1]))
 		end--;
 	/* Not after a digit: python3.11 is a program, and 1.5 a number. */
@@ -130,7 +132,8 @@ static bool is_behind(const char *name, size_t i, const char *word)
 {
 	size_t length = strlen(word);
 
-	return i >= length && !memcmp(name + i - length, word, length);
+	return i >= length && name[i - 1] == word[length - 1] &&
+	       !memcmp(name + i - length, word, length);
 }
 
 /* Digits behind these words of Go, up to a '.', '-' or the end, and ".2.3" behind them. */
@@ -160,11 +163,14 @@ static size_t measure_go_number(const char *name, size_t i, size_t end)
  */
 static size_t measure_number(const char *name, size_t i, size_t end)
 {
-	size_t num_digits = count_digits(name, i, end);
-	size_t next = i + num_digits;
+	size_t num_digits;
+	size_t next;
 
-	if (!num_digits || i < 2)
+	/* A number starts behind another character: a name of many digits is read once. */
+	if (i < 2 || !is_digit(name[i]) || is_digit(name[i - 1]))
 		return 0;
+	num_digits = count_digits(name, i, end);
+	next = i + num_digits;
 	if (name[i - 1] == '#')
 		return next < end && name[next] == '}' ? num_digits : 0;
 	if (is_behind(name, i, "'lambda"))
@@ -182,9 +188,13 @@ void clone_base_append(struct text *text, const char *name, size_t length)
 
 	for (size_t i = 0; i < end;) {
 		size_t number = measure_number(name, i, end);
+		size_t start = i;
 
 		if (!number) {
-			text_append_char(text, name[i++]);
+			do
+				i++;
+			while (i < end && !is_digit(name[i]));
+			text_append(text, name + start, i - start);
 			continue;
 		}
 		i += number;
@@ -237,23 +247,28 @@ static int add_base(struct profile *profile, struct text *text, const char *name
 	return string_table_add(profile_get_strings(profile), text->data, text->length, ret);
 }
 
-/* Most profiles have no clones, and need no tree. */
-static int find_clones(const struct profile *profile, bool *ret)
+/* Whether clone_base_append() would remove a part of the name. */
+static bool is_clone(const char *name, size_t length)
 {
-	_cleanup_(text_release) struct text text = {0};
+	if (strip_suffixes(name, length) != length)
+		return true;
+	for (size_t i = 0; i < length; i++)
+		if (measure_number(name, i, length))
+			return true;
+	return false;
+}
 
-	*ret = false;
-	for (uint32_t i = 0; i < profile_count_frames(profile) && !*ret; i++) {
+/* Most profiles have no clones, and need no tree. */
+static bool has_clones(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile_count_frames(profile); i++) {
 		uint32_t name = profile_get_frame(profile, i)->name;
-		size_t length = profile_get_string_length(profile, name);
 
-		text_truncate(&text, 0);
-		clone_base_append(&text, profile_get_string(profile, name), length);
-		if (text.failed)
-			return -ENOMEM;
-		*ret = text.length != length;
+		if (is_clone(profile_get_string(profile, name),
+			     profile_get_string_length(profile, name)))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 static int weigh(struct clone_matcher *matcher, uint32_t metric, struct function_weight **ret)
@@ -355,12 +370,11 @@ int clone_names_match(struct profile *profile, uint32_t before, uint32_t after,
 		      struct clone_matches *ret)
 {
 	_cleanup_(release) struct clone_matcher matcher = {.profile = profile};
-	bool has_clones;
-	int err = find_clones(profile, &has_clones);
+	int err;
 
 	*ret = (struct clone_matches){0};
-	if (err || !has_clones)
-		return err;
+	if (!has_clones(profile))
+		return 0;
 	err = init(&matcher, before, after);
 	if (err)
 		return err;

@@ -37,6 +37,18 @@ static bool *find_stacks(const struct profile *profile, uint32_t metric)
 	return is_used;
 }
 
+/* Folded text has no modules, except the kernel's: no sample need be visited. */
+static bool has_modules(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile_count_frames(profile); i++) {
+		const struct frame *frame = profile_get_frame(profile, i);
+
+		if (frame->kind != FRAME_KERNEL && frame->module != STRING_EMPTY)
+			return true;
+	}
+	return false;
+}
+
 /* Kernel frames have a module even in folded text, from their mark. */
 static bool has_module(const struct profile *profile, uint32_t stack)
 {
@@ -68,9 +80,12 @@ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t afte
 			 enum missing_modules *ret)
 {
 	bool has_before, has_after;
-	int err = find_modules(profile, before, &has_before);
+	int err;
 
 	*ret = MODULES_SHARED;
+	if (!has_modules(profile))
+		return 0;
+	err = find_modules(profile, before, &has_before);
 	if (err)
 		return err;
 	err = find_modules(profile, after, &has_after);
@@ -250,6 +265,8 @@ int moved_modules_match(struct profile *profile, uint32_t before, uint32_t after
 	int err;
 
 	*ret = (struct moved_modules){0};
+	if (!has_modules(profile))
+		return 0;
 	matcher.sides = calloc(profile_count_strings(profile) + 1, sizeof(*matcher.sides));
 	if (!matcher.sides)
 		return -ENOMEM;

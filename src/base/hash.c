@@ -3,19 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-struct hash_slot {
-	uint32_t hash; /* folded to 32 bits: enough to grow the table without the items */
-	uint32_t item; /* HASH_INDEX_NONE: free */
-};
-
-/* The upper half of a product depends on every bit of its factor; the lower one does not. */
-static uint32_t hash_fold(uint64_t hash)
-{
-	return (uint32_t)((hash * 0xff51afd7ed558ccdull) >> 32);
-}
-
 /*
  * The size is mixed in first: else a string and the same one followed by NUL bytes would collide.
+ * The last bytes are the upper ones of the last whole word, if there is one: a copy of a length
+ * that is not constant is a call.
  */
 uint64_t hash_bytes(const void *data, size_t size)
 {
@@ -28,8 +19,12 @@ uint64_t hash_bytes(const void *data, size_t size)
 		hash = hash_mix(hash, word);
 	}
 	word = 0;
-	if (size)
+	if (size && bytes != data) {
+		memcpy(&word, bytes + size - sizeof(word), sizeof(word));
+		word >>= 8 * (sizeof(word) - size);
+	} else if (size) {
 		memcpy(&word, bytes, size);
+	}
 	return hash_mix(hash, word);
 }
 
@@ -39,28 +34,11 @@ void hash_index_release(struct hash_index *index)
 	*index = (struct hash_index){0};
 }
 
-/*
- * Linear probing. The search always ends at a free slot, since the table is at most three quarters
- * full. The 32 bits of the hash are compared first: that avoids access to nearly every wrong item,
- * which would be elsewhere in memory.
- */
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
 			 bool (*is_item)(const void *owner, uint32_t item, const void *key),
 			 const void *owner, const void *key)
 {
-	size_t mask = index->num_slots - 1;
-	uint32_t folded = hash_fold(hash);
-
-	if (!index->num_slots)
-		return HASH_INDEX_NONE;
-	for (size_t i = folded & mask;; i = (i + 1) & mask) {
-		const struct hash_slot *slot = &index->slots[i];
-
-		if (slot->item == HASH_INDEX_NONE)
-			return HASH_INDEX_NONE;
-		if (slot->hash == folded && is_item(owner, slot->item, key))
-			return slot->item;
-	}
+	return hash_index_find_inline(index, hash, is_item, owner, key);
 }
 
 static void place(struct hash_slot *slots, size_t num_slots, struct hash_slot slot)

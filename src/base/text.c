@@ -45,6 +45,17 @@ void text_append(struct text *text, const void *data, size_t length)
 	text->data[text->length] = '\0';
 }
 
+char *text_extend(struct text *text, size_t size)
+{
+	return text_reserve(text, size) ? text->data + text->length : NULL;
+}
+
+void text_end_at(struct text *text, char *end)
+{
+	text->length = (size_t)(end - text->data);
+	*end = '\0';
+}
+
 void text_append_string(struct text *text, const char *string)
 {
 	text_append(text, string, strlen(string));
@@ -55,16 +66,26 @@ void text_append_char(struct text *text, char c)
 	text_append(text, &c, 1);
 }
 
-void text_append_number(struct text *text, uint64_t number)
+char *number_print(char *target, uint64_t number)
 {
-	char digits[20]; /* of UINT64_MAX */
+	char digits[NUMBER_MAX_DIGITS];
 	size_t first = sizeof(digits);
 
 	do {
 		digits[--first] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number);
-	text_append(text, digits + first, sizeof(digits) - first);
+	while (first < sizeof(digits))
+		*target++ = digits[first++];
+	return target;
+}
+
+void text_append_number(struct text *text, uint64_t number)
+{
+	char digits[NUMBER_MAX_DIGITS];
+	char *end = number_print(digits, number);
+
+	text_append(text, digits, (size_t)(end - digits));
 }
 
 /*

@@ -387,7 +387,9 @@ int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t st
 	struct sample added = {thread, stack, metric, weight};
 	struct sample *samples;
 
-	if (id == HASH_INDEX_NONE || array_reserve(&profile->samples, profile->samples.length + 1))
+	if (id == HASH_INDEX_NONE ||
+	    (id == profile->samples.capacity &&
+	     array_reserve(&profile->samples, profile->samples.length + 1)))
 		return -ENOMEM;
 	samples = profile->samples.items;
 	samples[profile->samples.length++] = added;
@@ -881,6 +883,11 @@ uint32_t profile_find_outermost(const struct profile *profile, uint32_t stack)
 uint32_t profile_get_stack_parent(const struct profile *profile, uint32_t stack)
 {
 	return stack_table_get_parent(profile->stacks, stack);
+}
+
+const struct stack_node *profile_get_stacks(const struct profile *profile)
+{
+	return stack_table_get_nodes(profile->stacks);
 }
 
 uint32_t profile_count_stacks(const struct profile *profile)

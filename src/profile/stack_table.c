@@ -16,11 +16,6 @@
 /* Longer lists are sorted by level. */
 #define SHORT_LIST 8
 
-struct stack_node {
-	uint32_t parent;
-	uint32_t level;
-};
-
 struct stack_child {
 	uint32_t level;
 	uint32_t id;
@@ -177,7 +172,7 @@ uint32_t stack_table_find(const struct stack_table *table, uint32_t parent, uint
 		id = find_child(table, parent, level);
 	if (id != STACK_EMPTY || !table->index.num_items)
 		return id;
-	id = hash_index_find(&table->index, hash_node(&wanted), is_node, table, &wanted);
+	id = hash_index_find_inline(&table->index, hash_node(&wanted), is_node, table, &wanted);
 	return id == HASH_INDEX_NONE ? STACK_EMPTY : id;
 }
 
@@ -198,7 +193,8 @@ int stack_table_add(struct stack_table *table, uint32_t parent, uint32_t level, 
 int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t level, uint32_t *ret)
 {
 	if (table->nodes.length > MAX_STACK ||
-	    array_reserve(&table->nodes, table->nodes.length + 1))
+	    (table->nodes.length == table->nodes.capacity &&
+	     array_reserve(&table->nodes, table->nodes.length + 1)))
 		return -ENOMEM;
 	*ret = (uint32_t)table->nodes.length;
 	table->nodes.items[table->nodes.length++] = (struct stack_node){parent, level};
@@ -223,6 +219,11 @@ uint32_t stack_table_get_level(const struct stack_table *table, uint32_t stack)
 uint32_t stack_table_get_parent(const struct stack_table *table, uint32_t stack)
 {
 	return table->nodes.items[stack].parent;
+}
+
+const struct stack_node *stack_table_get_nodes(const struct stack_table *table)
+{
+	return table->nodes.items;
 }
 
 uint32_t stack_table_get_count(const struct stack_table *table)

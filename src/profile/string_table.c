@@ -100,7 +100,7 @@ int string_table_add(struct string_table *table, const char *string, size_t leng
 {
 	uint64_t hash = hash_bytes(string, length);
 	struct string_entry wanted = {string, length};
-	uint32_t id = hash_index_find(&table->index, hash, is_entry, table, &wanted);
+	uint32_t id = hash_index_find_inline(&table->index, hash, is_entry, table, &wanted);
 	struct string_entry *entry;
 
 	if (id != HASH_INDEX_NONE) {
@@ -126,7 +126,8 @@ uint32_t string_table_find(const struct string_table *table, const char *string,
 {
 	struct string_entry wanted = {string, length};
 
-	return hash_index_find(&table->index, hash_bytes(string, length), is_entry, table, &wanted);
+	return hash_index_find_inline(&table->index, hash_bytes(string, length), is_entry, table,
+				      &wanted);
 }
 
 const char *string_table_get(const struct string_table *table, uint32_t id)

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 
+/* Any count of so many digits fits 64 bits. */
+#define MAX_PLAIN_DIGITS 18
+
 static bool is_ascii_space(uint8_t c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -158,12 +161,49 @@ static int take_count(struct folded_line *line, size_t i, const uint8_t *data, s
 	return err;
 }
 
+static bool is_printable(uint8_t c)
+{
+	return c > ' ' && c < 0x7f;
+}
+
+/*
+ * Most lines are "a;b 12": a stack that starts and ends in ASCII, then one space and digits for
+ * each count. Returns whether the line is such a line; take_count() reads the others.
+ */
+static bool parse_plain(const uint8_t *data, size_t size, size_t num_counts,
+			struct folded_line *ret)
+{
+	if (!size || !is_printable(data[0]))
+		return false;
+	for (size_t i = num_counts; i-- > 0;) {
+		size_t end = size;
+		uint64_t scale = 1;
+
+		ret->counts[i] = 0;
+		while (size && data[size - 1] >= '0' && data[size - 1] <= '9') {
+			ret->counts[i] += (uint64_t)(data[--size] - '0') * scale;
+			scale *= 10;
+		}
+		if (size == end || end - size > MAX_PLAIN_DIGITS || size < 2 ||
+		    data[size - 1] != ' ' || !is_printable(data[size - 2]))
+			return false;
+		size--;
+		ret->millionths[i] = 0;
+		ret->is_negative[i] = false;
+	}
+	ret->stack = data;
+	ret->length = size;
+	return true;
+}
+
 int folded_line_parse(const uint8_t *data, size_t size, size_t num_counts, struct folded_line *ret)
 {
 	bool is_out_of_range = false;
 
 	ret->decimals = 0;
 	ret->is_rounded = false;
+	if (parse_plain(data, size, num_counts, ret))
+		return 0;
 	size = trim_end(data, size);
 	for (size_t space; (space = get_space_at_start(data, size)) > 0;) {
 		data += space;

@@ -19,8 +19,8 @@
  * order in which a search takes few steps.
  *
  * Text that is not sorted becomes so: from the first line on that is out of order, all lines are
- * noted, sorted (sort.h) and then read like another file. If the first lines are out of order
- * already, that is the whole file.
+ * noted as the ranks of their labels (label_order.h), sorted (sort.h) and then read like another
+ * file. If the first lines are out of order already, that is the whole file.
  *
  * `#` is data, but in austin's text (austin.h).
  *
@@ -33,12 +33,15 @@
  * The format has no place for a frame's module or line, and for ';' in a name. A frame's kind comes
  * from the annotations of stackcollapse-perf.pl (profile/frame_kind.h).
  */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "formats/folded/austin.h"
+#include "formats/folded/label_cache.h"
+#include "formats/folded/label_order.h"
 #include "formats/folded/line.h"
 #include "formats/folded/sort.h"
 #include "formats/folded/write.h"
@@ -88,7 +91,15 @@ struct folded_reader {
 	uint32_t first_own;          /* stacks from here on are of this file, or of its rest */
 	bool is_rest;                /* stacks before may have samples of this file, too */
 	ARRAY(struct outline) outer; /* earlier stacks that are prefixes of it */
-	ARRAY(struct folded_entry) entries;         /* lines that are to be sorted */
+	struct label_cache labels;   /* and their locations; or, out of order, their numbers */
+	/*
+	 * Lines out of order: the numbers of their labels in the table, one line behind the other,
+	 * which become ranks; and the counts that an entry has no room for.
+	 */
+	ARRAY(struct folded_entry) entries;
+	struct string_table *label_table;
+	ARRAY(uint32_t) ranks;
+	ARRAY(struct folded_line) counts;
 	ARRAY(uint32_t) locations[NUM_FRAME_MARKS]; /* by mark and name; NOT_MADE */
 };
 
@@ -111,18 +122,23 @@ static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t lengt
 }
 
 /* Locations by name and kind: `read` and `read_[k]` are two. */
-static int add_location(struct folded_reader *reader, const uint8_t *label, size_t length,
-			uint32_t *ret)
+static int find_location(struct folded_reader *reader, const uint8_t *label, size_t length,
+			 uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = (const char *)label;
 	struct frame frame = {0};
-	int err = reader_strip_annotation(profile, name, &length, &frame);
-	size_t mark = frame_kind_get_mark(frame.kind, frame.is_inlined);
+	size_t mark = FRAME_MARK_NONE;
 	uint32_t *location;
+	int err;
 
-	if (err)
-		return err;
+	/* All annotations end like this. */
+	if (length && name[length - 1] == ']') {
+		err = reader_strip_annotation(profile, name, &length, &frame);
+		if (err)
+			return err;
+		mark = frame_kind_get_mark(frame.kind, frame.is_inlined);
+	}
 	err = string_table_add(profile_get_strings(profile), name, length, &frame.name);
 	if (err)
 		return err;
@@ -140,6 +156,27 @@ static int add_location(struct folded_reader *reader, const uint8_t *label, size
 			return err;
 	}
 	*ret = *location;
+	return 0;
+}
+
+static int add_location(struct folded_reader *reader, const uint8_t *label, size_t length,
+			uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	struct cached_label made = label_cache_make(label, length);
+	const struct location *location;
+	uint32_t name;
+	int err;
+
+	if (label_cache_find(&reader->labels, &made, label, ret))
+		return 0;
+	err = find_location(reader, label, length, ret);
+	if (err)
+		return err;
+	location = profile_get_location(profile, *ret);
+	name = profile_get_frame(profile, location->first_frame)->name;
+	if (length <= LABEL_MAX_WHOLE || profile_get_string_length(profile, name) == length)
+		label_cache_add(&reader->labels, &made, profile_get_string(profile, name), *ret);
 	return 0;
 }
 
@@ -287,6 +324,7 @@ static int add_samples(struct folded_reader *reader, const struct folded_line *l
 		if (err)
 			return err;
 	}
+	reader->import->counts.records++;
 	return 0;
 }
 
@@ -372,34 +410,27 @@ static int parse_line(struct folded_reader *reader, const uint8_t *data, size_t 
 	return 0;
 }
 
+static int prepare_counts(struct folded_reader *reader, struct folded_line *line)
+{
+	reader->is_rounded |= line->is_rounded;
+	return line->decimals || reader->decimals ? scale_counts(reader, line) : 0;
+}
+
 /* May return OUT_OF_ORDER, with nothing added. */
 static int add_line(struct folded_reader *reader, struct folded_line *line)
 {
 	uint32_t stack;
-	int err;
+	int err = prepare_counts(reader, line);
 
-	reader->is_rounded |= line->is_rounded;
-	if (line->decimals || reader->decimals) {
-		err = scale_counts(reader, line);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	err = add_stack(reader, line->stack, line->length, &stack);
-	if (err)
-		return err;
-	err = add_samples(reader, line, stack);
-	if (err)
-		return err;
-	reader->import->counts.records++;
-	return 0;
+	return err ? err : add_samples(reader, line, stack);
 }
 
-/* Report progress, and let go of the file up to the last stack, whose bytes are still needed. */
-static void advance(const struct folded_reader *reader, size_t *reported)
+/* Report progress, and let go of the file up to `done` bytes. */
+static void advance(const struct import *import, size_t done, size_t *reported)
 {
-	const struct import *import = reader->import;
-	size_t done = reader->length ? (size_t)(reader->stack - import->data) : 0;
-
 	if (import->advance && done - *reported >= ADVANCE_BYTES) {
 		import->advance(import->context, done);
 		*reported = done;
@@ -447,51 +478,300 @@ static bool starts_sorted(const struct folded_reader *reader, size_t start)
 	return true;
 }
 
+/* ---- lines out of order ---------------------------------------------------------------------- */
+
+/* Counts that are more than one small whole number are kept as they are. */
+static int note_counts(struct folded_reader *reader, const struct folded_line *line,
+		       struct folded_entry *entry)
+{
+	struct folded_line *added;
+
+	if (reader->num_counts == 1 && line->counts[0] <= UINT32_MAX && !line->decimals &&
+	    !line->is_rounded && !line->is_negative[0]) {
+		entry->count = (uint32_t)line->counts[0];
+		return 0;
+	}
+	added = array_add(&reader->counts);
+	if (!added)
+		return -ENOMEM;
+	*added = *line;
+	entry->counts = (uint32_t)reader->counts.length;
+	return 0;
+}
+
+static int find_label(struct folded_reader *reader, const uint8_t *label, size_t length,
+		      uint32_t *ret)
+{
+	struct cached_label made = label_cache_make(label, length);
+	int err;
+
+	if (label_cache_find(&reader->labels, &made, label, ret))
+		return 0;
+	err = string_table_add(reader->label_table, (const char *)label, length, ret);
+	if (!err)
+		label_cache_add(&reader->labels, &made, string_table_get(reader->label_table, *ret),
+				*ret);
+	return err;
+}
+
+static int note_labels(struct folded_reader *reader, const uint8_t *stack, size_t length)
+{
+	for (size_t start = 0; start <= length;) {
+		const uint8_t *next = memchr(stack + start, ';', length - start);
+		size_t end = next ? (size_t)(next - stack) : length;
+		uint32_t *added = array_add(&reader->ranks);
+		int err;
+
+		if (!added)
+			return -ENOMEM;
+		err = find_label(reader, stack + start, end - start, added);
+		if (err)
+			return err;
+		start = end + 1;
+	}
+	return 0;
+}
+
 static int note_line(struct folded_reader *reader, const uint8_t *data, size_t size)
 {
 	struct folded_entry *added;
 	struct folded_line line;
+	size_t first = reader->ranks.length;
 	int err = parse_line(reader, data, size, &line);
 
 	if (err || !line.length)
 		return err;
-	if (size > UINT32_MAX || reader->line > UINT32_MAX)
-		return import_fail_line(reader->import, reader->line,
-					"a line of more than 4 GiB, or more lines, out of order");
+	if (size > UINT32_MAX / sizeof(uint32_t) || reader->line >= UINT32_MAX)
+		return import_fail_line(
+			reader->import, reader->line,
+			"a line of more than 1 GiB, or too many lines, out of order");
 	added = array_add(&reader->entries);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct folded_entry){
-		.stack = line.stack,
-		.length = (uint32_t)line.length,
-		.size = (uint32_t)(data + size - line.stack),
-		.line = (uint32_t)reader->line,
+	*added = (struct folded_entry){.line = (uint32_t)reader->line};
+	err = note_counts(reader, &line, added);
+	if (err)
+		return err;
+	err = note_labels(reader, line.stack, line.length);
+	added->length = (uint32_t)((reader->ranks.length - first) * sizeof(uint32_t));
+	return err;
+}
+
+/* Most files have few labels: their ranks take two bytes instead of four. */
+static uint32_t get_rank_bytes(const struct label_order *order)
+{
+	return order->num_ranks <= UINT16_MAX ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static uint8_t *put_rank(uint8_t *target, uint32_t rank, uint32_t rank_bytes)
+{
+	uint16_t narrow = htobe16((uint16_t)rank);
+	uint32_t wide = htobe32(rank);
+
+	return rank_bytes == sizeof(narrow) ? mempcpy(target, &narrow, sizeof(narrow))
+					    : mempcpy(target, &wide, sizeof(wide));
+}
+
+/* Ranks take the place of labels. Their bytes are in the order of their values. */
+static void rank_entries(struct folded_reader *reader, const struct label_order *order)
+{
+	const uint32_t *label = reader->ranks.items;
+	uint8_t *target = (uint8_t *)reader->ranks.items;
+	uint32_t rank_bytes = get_rank_bytes(order);
+
+	array_for_each (&reader->entries, entry) {
+		uint32_t num_labels = entry->length / (uint32_t)sizeof(*label);
+
+		entry->stack = target;
+		entry->length = num_labels * rank_bytes;
+		for (; num_labels > 1; num_labels--)
+			target = put_rank(target, order->ranks[*label++].inner, rank_bytes);
+		target = put_rank(target, order->ranks[*label++].last, rank_bytes);
+	}
+}
+
+/* A stack that ended in a line before, as long as the lines of its callees may follow. */
+struct ended_stack {
+	uint32_t depth; /* of its innermost frame; 0 is the outermost */
+	uint32_t inner; /* rank of that one with callees */
+	uint32_t stack;
+};
+
+/* State while entries are read. */
+struct ranked_reader {
+	struct folded_reader *reader;
+	struct label_order order;
+	uint32_t rank_bytes;
+	uint32_t *locations;             /* by label; NOT_MADE */
+	const struct folded_entry *last; /* NULL: no entry yet */
+	ARRAY(uint32_t) stacks;          /* of the last entry, by depth */
+	ARRAY(struct ended_stack) ended;
+};
+
+static void ranked_reader_release(struct ranked_reader *ranked)
+{
+	label_order_release(&ranked->order);
+	free(ranked->locations);
+	array_release(&ranked->stacks);
+	array_release(&ranked->ended);
+}
+
+/* Forget stacks whose callees cannot follow; the one that ends in this frame, or STACK_EMPTY. */
+static uint32_t take_ended(struct ranked_reader *ranked, uint32_t depth, uint32_t rank)
+{
+	while (ranked->ended.length) {
+		struct ended_stack ended = ranked->ended.items[ranked->ended.length - 1];
+
+		if (ended.depth < depth || (ended.depth == depth && ended.inner > rank))
+			break;
+		ranked->ended.length--;
+		if (ended.depth == depth && ended.inner == rank)
+			return ended.stack;
+	}
+	return STACK_EMPTY;
+}
+
+static int add_ranked_level(struct ranked_reader *ranked, uint32_t parent, uint32_t rank,
+			    uint32_t *ret)
+{
+	struct folded_reader *reader = ranked->reader;
+	uint32_t label = ranked->order.labels[rank];
+	uint32_t *location = &ranked->locations[label];
+	int err;
+
+	if (*location == NOT_MADE) {
+		err = find_location(reader,
+				    (const uint8_t *)string_table_get(reader->label_table, label),
+				    string_table_get_length(reader->label_table, label), location);
+		if (err)
+			return err;
+	}
+	return add_level(reader, parent, *location, ret);
+}
+
+static uint32_t get_rank(const struct ranked_reader *ranked, const struct folded_entry *entry,
+			 uint32_t i)
+{
+	const uint8_t *bytes = entry->stack + (size_t)i * ranked->rank_bytes;
+	uint16_t narrow;
+	uint32_t wide;
+
+	if (ranked->rank_bytes == sizeof(narrow)) {
+		memcpy(&narrow, bytes, sizeof(narrow));
+		return be16toh(narrow);
+	}
+	memcpy(&wide, bytes, sizeof(wide));
+	return be32toh(wide);
+}
+
+/* The number of outer frames that an entry shares with the last one. */
+static uint32_t count_common(const struct ranked_reader *ranked, const struct folded_entry *entry)
+{
+	const struct folded_entry *last = ranked->last;
+
+	if (!last)
+		return 0;
+	return (uint32_t)get_common_length(last->stack, entry->stack,
+					   last->length < entry->length ? last->length
+									: entry->length) /
+	       ranked->rank_bytes;
+}
+
+/* The stack of an entry, which shares its outer frames with the last one. */
+static int add_ranked_stack(struct ranked_reader *ranked, const struct folded_entry *entry,
+			    uint32_t *ret)
+{
+	uint32_t num_ranks = entry->length / ranked->rank_bytes;
+	uint32_t common = count_common(ranked, entry);
+	uint32_t stack = common ? ranked->stacks.items[common - 1] : STACK_EMPTY;
+	struct ended_stack *ended;
+	uint32_t rank = 0;
+
+	ranked->reader->is_repeated = common == num_ranks;
+	*ret = stack;
+	if (ranked->reader->is_repeated)
+		return 0;
+	ranked->stacks.length = common;
+	for (uint32_t i = common; i < num_ranks; i++) {
+		uint32_t *added = array_add(&ranked->stacks);
+		uint32_t known = STACK_EMPTY;
+		int err;
+
+		if (!added)
+			return -ENOMEM;
+		rank = get_rank(ranked, entry, i);
+		if (i == common)
+			known = take_ended(ranked, i, rank);
+		err = known ? 0 : add_ranked_level(ranked, stack, rank, &known);
+		if (err)
+			return err;
+		*added = stack = known;
+	}
+	ended = array_add(&ranked->ended);
+	if (!ended)
+		return -ENOMEM;
+	*ended = (struct ended_stack){
+		.depth = num_ranks - 1,
+		.inner = ranked->order.ranks[ranked->order.labels[rank]].inner,
+		.stack = stack,
 	};
+	ranked->last = entry;
+	*ret = stack;
 	return 0;
+}
+
+static int read_entry(struct ranked_reader *ranked, const struct folded_entry *entry)
+{
+	struct folded_reader *reader = ranked->reader;
+	struct folded_line line = {.counts = {entry->count}};
+	uint32_t stack;
+	int err;
+
+	reader->line = entry->line;
+	if (entry->counts)
+		line = reader->counts.items[entry->counts - 1];
+	err = prepare_counts(reader, &line);
+	if (err)
+		return err;
+	err = add_ranked_stack(ranked, entry, &stack);
+	return err ? err : add_samples(reader, &line, stack);
+}
+
+static int init_ranked_reader(struct ranked_reader *ranked)
+{
+	const struct string_table *labels = ranked->reader->label_table;
+	uint32_t count = string_table_get_count(labels);
+
+	ranked->locations = malloc(count * sizeof(*ranked->locations));
+	if (!ranked->locations)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		ranked->locations[i] = NOT_MADE;
+	return label_order_init(&ranked->order, labels);
 }
 
 static int read_entries(struct folded_reader *reader)
 {
+	_cleanup_(ranked_reader_release) struct ranked_reader ranked = {.reader = reader};
 	struct profile *profile = reader->import->profile;
-	int err = profile_settle_stacks(profile);
+	int err = init_ranked_reader(&ranked);
 
+	if (err)
+		return err;
+	ranked.rank_bytes = get_rank_bytes(&ranked.order);
+	rank_entries(reader, &ranked.order);
+	folded_sort(reader->entries.items, reader->entries.length);
+	err = profile_settle_stacks(profile);
 	if (err)
 		return err;
 	reader->first_own = profile_count_stacks(profile);
 	reader->is_rest = reader->length;
-	reader->frames.length = reader->outer.length = reader->length = 0;
 	array_for_each (&reader->entries, entry) {
-		struct folded_line line;
-
-		/* A line may be anywhere in the text; it and its count take some cache lines. */
+		/* Ranks may be anywhere in memory; they take a cache line or two. */
 		if (reader->entries.items + reader->entries.length - entry > AHEAD)
-			for (uint32_t i = 0; i < entry[AHEAD].size; i += CACHE_LINE_BYTES)
+			for (uint32_t i = 0; i < entry[AHEAD].length; i += CACHE_LINE_BYTES)
 				__builtin_prefetch(entry[AHEAD].stack + i);
-		reader->line = entry->line;
-		err = parse_line(reader, entry->stack, entry->size, &line);
-		if (err)
-			return err;
-		err = add_line(reader, &line);
+		err = read_entry(&ranked, entry);
 		if (err)
 			return err;
 	}
@@ -502,9 +782,14 @@ static int read_entries(struct folded_reader *reader)
 static int read_sorted(struct folded_reader *reader, size_t start)
 {
 	const struct import *import = reader->import;
+	size_t reported = start;
 	uint64_t num_lines;
 	int err;
 
+	label_cache_release(&reader->labels);
+	reader->label_table = string_table_new();
+	if (!reader->label_table)
+		return -ENOMEM;
 	while (start < import->size) {
 		size_t size = find_end(import, start);
 
@@ -513,9 +798,9 @@ static int read_sorted(struct folded_reader *reader, size_t start)
 		if (err)
 			return err;
 		start += size + 1;
+		advance(import, start < import->size ? start : import->size, &reported);
 	}
 	num_lines = reader->line;
-	folded_sort(reader->entries.items, reader->entries.length);
 	err = read_entries(reader);
 	reader->line = num_lines;
 	return err;
@@ -543,7 +828,9 @@ static int read_in_order(struct folded_reader *reader, size_t start)
 		if (err)
 			return err;
 		start += size + 1;
-		advance(reader, &reported);
+		/* The bytes of the last stack are still needed. */
+		if (reader->length)
+			advance(import, (size_t)(reader->stack - import->data), &reported);
 	}
 	return 0;
 }
@@ -597,7 +884,11 @@ static void folded_reader_release(struct folded_reader *reader)
 	array_release(&reader->frames);
 	array_release(&reader->outer);
 	array_release(&reader->entries);
+	array_release(&reader->ranks);
+	array_release(&reader->counts);
+	string_table_free(reader->label_table);
 	signed_sums_release(&reader->signed_sums);
+	label_cache_release(&reader->labels);
 	for (size_t i = 0; i < NUM_FRAME_MARKS; i++)
 		array_release(&reader->locations[i]);
 }

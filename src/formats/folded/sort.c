@@ -137,7 +137,8 @@ static size_t go_deeper(struct folded_entry *entries, size_t count, size_t depth
 	for (size_t i = 0; i < count; i++)
 		if (entries[i].length <= depth + KEY_BYTES)
 			swap(&entries[num_ended++], &entries[i]);
-	qsort(entries, num_ended, sizeof(*entries), compare_ended);
+	if (num_ended > 1)
+		qsort(entries, num_ended, sizeof(*entries), compare_ended);
 	for (size_t i = num_ended; i < count; i++) {
 		if (i + AHEAD < count)
 			__builtin_prefetch(entries[i + AHEAD].stack + depth + KEY_BYTES);

@@ -11,11 +11,13 @@
 #include <stdint.h>
 
 struct folded_entry {
-	const uint8_t *stack; /* borrowed; in the text */
+	const uint8_t *stack; /* borrowed; bytes in whose order entries are put */
 	uint64_t key;         /* the sort's own */
 	uint32_t length;      /* of the stack, in bytes */
-	uint32_t size;        /* from the start of the stack to the end of the line */
 	uint32_t line;        /* its number */
+	/* The caller's own: the count of the line, or from 1 the place where its counts are. */
+	uint32_t count;
+	uint32_t counts;
 };
 
 /*

@@ -17,6 +17,9 @@
 #include "base/array.h"
 #include "base/text.h"
 
+/* " 12 34" and the line's end. */
+#define MAX_WEIGHTS_BYTES (2 * (1 + NUMBER_MAX_DIGITS) + 1)
+
 /* A child whose own line is written, and whose callees are not. */
 struct waiting {
 	uint32_t node;
@@ -78,23 +81,32 @@ static bool starts_with_mark(const struct folded_writer *writer, const char *lab
 	       memcmp(start, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0;
 }
 
+static char *put_weight(const struct folded_writer *writer, char *end, uint64_t weight)
+{
+	*end++ = ' ';
+	return number_print(end, writer->divisor == 1 ? weight : weight / writer->divisor);
+}
+
 static int write_line(struct folded_writer *writer, uint32_t node, const char *label, size_t length)
 {
+	const struct text *line = &writer->line;
 	struct text *output = &writer->output;
+	char *end;
 
 	if (!writer->has_lines && starts_with_mark(writer, label, length))
 		text_append_string(output, BYTE_ORDER_MARK);
 	writer->has_lines = true;
-	text_append(output, writer->line.data, writer->line.length);
-	text_append(output, label, length);
-	text_append_char(output, ' ');
-	if (writer->is_comparison) {
-		text_append_number(output,
-				   call_tree_get_baseline(writer->tree, node) / writer->divisor);
-		text_append_char(output, ' ');
-	}
-	text_append_number(output, call_tree_get_self(writer->tree, node) / writer->divisor);
-	text_append_char(output, '\n');
+	end = text_extend(output, line->length + length + MAX_WEIGHTS_BYTES);
+	if (!end)
+		return -ENOMEM;
+	if (line->length)
+		end = mempcpy(end, line->data, line->length);
+	end = mempcpy(end, label, length);
+	if (writer->is_comparison)
+		end = put_weight(writer, end, call_tree_get_baseline(writer->tree, node));
+	end = put_weight(writer, end, call_tree_get_self(writer->tree, node));
+	*end++ = '\n';
+	text_end_at(output, end);
 	return sink_drain(writer->sink, output);
 }
 
@@ -113,8 +125,13 @@ static int write_next(struct folded_writer *writer)
 	if (writer->waiting.length > level->num_waiting)
 		waiting = &writer->waiting.items[writer->waiting.length - 1];
 	if (waiting && (node == CALL_TREE_NONE || goes_before(waiting, label, length))) {
-		text_append(&writer->line, waiting->label, waiting->label_length);
-		text_append_char(&writer->line, ';');
+		char *end = text_extend(&writer->line, waiting->label_length + 1);
+
+		if (!end)
+			return -ENOMEM;
+		end = mempcpy(end, waiting->label, waiting->label_length);
+		*end++ = ';';
+		text_end_at(&writer->line, end);
 		writer->waiting.length--;
 		return enter(writer, waiting->node);
 	}

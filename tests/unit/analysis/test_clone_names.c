@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/normalize.h"
@@ -242,6 +243,19 @@ static void functions_of_other_modules_are_no_clones(void **state _unused_)
 	assert_name(1, "foo.cold.2");
 }
 
+/* It would take minutes if each digit were the start of a number. */
+static void a_name_of_a_million_digits_is_read_once(void **state _unused_)
+{
+	char *name = malloc(1000001);
+
+	assert_non_null(name);
+	memset(name, '1', 1000000);
+	name[0] = '#';
+	name[1000000] = '\0';
+	assert_same(name);
+	free(name);
+}
+
 static void a_side_beyond_64_bits_is_an_error(void **state _unused_)
 {
 	struct clone_matches matches;
@@ -261,6 +275,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_lambdas_are_stripped),
 		cmocka_unit_test(numbers_of_closures_of_go_are_stripped),
 		cmocka_unit_test(other_names_stay),
+		cmocka_unit_test(a_name_of_a_million_digits_is_read_once),
 		TEST(clones_of_one_side_match_those_of_the_other),
 		TEST(a_new_clone_leaves_those_of_both_sides_alone),
 		TEST(clones_of_both_sides_stay_while_others_match),

@@ -48,6 +48,15 @@ static void an_empty_index_finds_nothing(void **state _unused_)
 	assert_int_equal(hash_index_find(&index, 1, is_number, &key, &key), HASH_INDEX_NONE);
 }
 
+static void bytes_around_do_not_count(void **state _unused_)
+{
+	static const char some[] = "<<<<<<<<abcdefghijklmnopqrstuvwxyz>>>>>>>>";
+	static const char others[] = "[[[[[[[[abcdefghijklmnopqrstuvwxyz]]]]]]]]";
+
+	for (size_t size = 0; size <= 26; size++)
+		assert_true(hash_bytes(some + 8, size) == hash_bytes(others + 8, size));
+}
+
 static void hashes_depend_on_every_byte_and_on_length(void **state _unused_)
 {
 	char text[20] = {0};
@@ -125,6 +134,7 @@ int main(void)
 		cmocka_unit_test(every_item_is_found_again_after_growth),
 		cmocka_unit_test(items_of_equal_hash_are_distinguished),
 		cmocka_unit_test(an_empty_index_finds_nothing),
+		cmocka_unit_test(bytes_around_do_not_count),
 		cmocka_unit_test(hashes_depend_on_every_byte_and_on_length),
 		cmocka_unit_test(names_that_differ_at_the_end_have_slots_of_their_own),
 		cmocka_unit_test(what_is_removed_is_gone_and_the_rest_stays),

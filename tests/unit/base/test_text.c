@@ -40,6 +40,25 @@ static void numbers_are_decimal(void **state _unused_)
 	text_release(&text);
 }
 
+static void pieces_are_written_in_place(void **state _unused_)
+{
+	struct text text = {0};
+	char *end;
+
+	text_append_string(&text, "a");
+	end = text_extend(&text, 2 * NUMBER_MAX_DIGITS);
+	assert_non_null(end);
+	end = number_print(end, UINT64_MAX);
+	text_end_at(&text, number_print(end, 0));
+	assert_string_equal(text.data, "a184467440737095516150");
+	assert_int_equal(text.length, strlen(text.data));
+	text_append_char(&text, 'b');
+	assert_string_equal(text.data, "a184467440737095516150b");
+	text_release(&text);
+	text.failed = true;
+	assert_null(text_extend(&text, 1));
+}
+
 static void expect_decimal(double number, unsigned decimals)
 {
 	struct text text = {0};
@@ -166,6 +185,7 @@ int main(void)
 		cmocka_unit_test(text_grows_and_stays_terminated),
 		cmocka_unit_test(nul_bytes_are_kept),
 		cmocka_unit_test(numbers_are_decimal),
+		cmocka_unit_test(pieces_are_written_in_place),
 		cmocka_unit_test(decimals_are_those_of_printf),
 		cmocka_unit_test(printing_grows_a_text_where_there_is_no_room),
 		cmocka_unit_test(an_impossible_size_fails_for_good),

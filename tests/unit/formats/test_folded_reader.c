@@ -393,6 +393,21 @@ static void order_makes_no_difference(void **state _unused_)
 		       "a 1\na b 2\na b;x 4\na!;y 5\na;x 6\na;x;y 7\nb 9\n");
 }
 
+/* Two bytes are not enough for a rank. */
+static void many_labels_are_put_in_order(void **state _unused_)
+{
+	struct text text = {0};
+	struct text expected = {0};
+
+	for (int i = 39999; i >= 0; i--)
+		text_printf(&text, "f%05d;g 1\nf%05d 2\n", i, i);
+	for (int i = 0; i < 40000; i++)
+		text_printf(&expected, "f%05d 2\nf%05d;g 1\n", i, i);
+	assert_becomes(&format_folded, text.data, expected.data);
+	text_release(&text);
+	text_release(&expected);
+}
+
 static void a_second_file_is_added_to_the_first(void **state _unused_)
 {
 	struct imported imported = {0};
@@ -643,6 +658,7 @@ int main(void)
 		cmocka_unit_test(truncations_are_annotations),
 		cmocka_unit_test(sorted_text_keeps_one_node_a_stack),
 		cmocka_unit_test(order_makes_no_difference),
+		cmocka_unit_test(many_labels_are_put_in_order),
 		cmocka_unit_test(a_second_file_is_added_to_the_first),
 		cmocka_unit_test(files_read_one_after_the_other_are_as_one),
 		cmocka_unit_test(a_deep_stack_and_a_long_name_survive),
