@@ -223,6 +223,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
 	$(Q)O=$(O) tests/bench/unwinding
+	$(Q)O=$(O) tests/bench/memory
 	$(Q)O=$(O) tests/bench/runtimes
 	$(Q)O=$(O) tests/bench/waiting
 	$(Q)O=$(O) tests/bench/events
