@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,19 +65,33 @@ struct shard_pool *shard_pool_new(int shards_fd)
 	return pool;
 }
 
+/* The lock is held. */
+static void unmap_shards(struct shard_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->num_made; i++)
+		if (pool->shards[i])
+			munmap(pool->shards[i], sizeof(*pool->shards[i]));
+	memset(pool->shards, 0, pool->num_made * sizeof(*pool->shards));
+}
+
+/* The maker is not waited for: it may be in a call that takes long. */
+void shard_pool_close(struct shard_pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->is_closing = true;
+	pthread_cond_signal(&pool->is_asked);
+	unmap_shards(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
 void shard_pool_free(struct shard_pool *pool)
 {
 	if (!pool)
 		return;
-	if (pool->has_maker) {
-		pthread_mutex_lock(&pool->lock);
-		pool->is_closing = true;
-		pthread_cond_signal(&pool->is_asked);
-		pthread_mutex_unlock(&pool->lock);
+	shard_pool_close(pool);
+	if (pool->has_maker)
 		pthread_join(pool->maker, NULL);
-	}
-	for (uint32_t i = 0; i < pool->num_made; i++)
-		munmap(pool->shards[i], sizeof(struct unwind_shard));
+	unmap_shards(pool);
 	pthread_cond_destroy(&pool->is_asked);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_mutex_destroy(&pool->making);

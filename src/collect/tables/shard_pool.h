@@ -22,6 +22,9 @@ struct shard_pool;
 struct shard_pool *shard_pool_new(int shards_fd);
 void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all shards */
 
+/* No more shards are needed: give back the memory of those that were made. */
+void shard_pool_close(struct shard_pool *pool);
+
 /*
  * From now on keep a spare shard, made by a thread of the pool's own. To be called once, before the
  * rights to make shards are given up. Without the thread, shards are made when they are needed.

@@ -75,16 +75,29 @@ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
 	return 0;
 }
 
+static void unmap_maps(struct unwind_store *store)
+{
+	if (store->pages)
+		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
+	if (store->mappings)
+		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	store->pages = NULL;
+	store->mappings = NULL;
+}
+
+void unwind_store_close(struct unwind_store *store)
+{
+	shard_pool_close(store->shard_pool);
+	unmap_maps(store);
+}
+
 void unwind_store_free(struct unwind_store *store)
 {
 	if (!store)
 		return;
 	shard_pool_free(store->shard_pool);
 	rule_dictionary_release(&store->rules);
-	if (store->pages)
-		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
-	if (store->mappings)
-		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	unmap_maps(store);
 	array_release(&store->retired);
 	array_release(&store->layouts);
 	for (size_t i = 0; i <= MAX_RUN; i++)

@@ -98,6 +98,11 @@ const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *stor
 						 const struct unwind_mapping *mapping,
 						 uint64_t elf_address);
 
+/*
+ * No more tables are needed: unmap the kernel memory. Of this store only counts can be read then.
+ */
+void unwind_store_close(struct unwind_store *store);
+
 /* In kernel memory: rows in use, and bytes of the shards. */
 uint64_t unwind_store_get_row_count(const struct unwind_store *store);
 uint64_t unwind_store_get_size(const struct unwind_store *store);
