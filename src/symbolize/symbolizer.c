@@ -57,8 +57,6 @@ struct symbolizer {
 	char *proc_root;
 	struct code_files *code_files;
 	struct kernel_symbols *kernel;
-	bool is_kernel_fresh;    /* read in this call of symbolizer_name_profile() */
-	bool is_kernel_retained; /* read for all calls */
 	struct demangler *demangler;
 	char *unread_path; /* of struct unread_debug_info */
 	bool is_unread_split;
@@ -311,36 +309,46 @@ static int name_in_file(struct collected_frames *collected, const struct locatio
 			 get_caution(symbolizer, location->owner));
 }
 
-static int load_kernel(struct symbolizer *symbolizer)
+/* Whether a location is to be given frames. */
+static bool is_unnamed(const struct symbolizer *symbolizer, const struct profile *profile,
+		       uint32_t id)
 {
-	int err;
+	const struct symbolizer_opts *opts = &symbolizer->opts;
+	const struct location *location = profile_get_location(profile, id);
 
-	if (symbolizer->is_kernel_fresh)
-		return 0;
-	err = kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
-	symbolizer->is_kernel_fresh = !err;
-	return err;
+	return !location->num_frames && location->space != LOCATION_NAMED &&
+	       !(opts->duty.is_named && opts->duty.is_named(id, opts->context));
 }
 
-int symbolizer_read_kernel(struct symbolizer *symbolizer)
+static int want_kernel(struct symbolizer *symbolizer, const struct profile *profile)
 {
-	int err = load_kernel(symbolizer);
+	for (uint32_t i = 0; i < profile_count_locations(profile); i++) {
+		const struct location *location = profile_get_location(profile, i);
+		int err;
 
-	symbolizer->is_kernel_retained = !err;
-	return err;
+		if (location->space != LOCATION_KERNEL || !is_unnamed(symbolizer, profile, i))
+			continue;
+		err = kernel_symbols_want(symbolizer->kernel, location->address);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int symbolizer_read_kernel(struct symbolizer *symbolizer, const struct profile *profile)
+{
+	int err = want_kernel(symbolizer, profile);
+
+	return err ? err : kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
 }
 
 static int name_in_kernel(struct collected_frames *collected, const struct location *location)
 {
 	struct symbolizer *symbolizer = collected->symbolizer;
 	struct kernel_symbol symbol;
-	int err;
 
 	collected->kind = FRAME_KERNEL;
 	collected->module = "[kernel]";
-	err = load_kernel(symbolizer);
-	if (err)
-		return err;
 	if (kernel_symbols_find(symbolizer->kernel, location->address, &symbol))
 		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
 	collected->module = symbol.module;
@@ -449,7 +457,6 @@ static int compare_tasks(const void *left, const void *right)
 static struct task *list_tasks(const struct symbolizer *symbolizer, const struct profile *profile,
 			       size_t *ret_num)
 {
-	const struct symbolizer_opts *opts = &symbolizer->opts;
 	uint32_t num_locations = profile_count_locations(profile);
 	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
 	size_t num_tasks = 0;
@@ -459,9 +466,7 @@ static struct task *list_tasks(const struct symbolizer *symbolizer, const struct
 	for (uint32_t i = 0; i < num_locations; i++) {
 		const struct location *location = profile_get_location(profile, i);
 
-		if (location->num_frames || location->space == LOCATION_NAMED)
-			continue;
-		if (opts->duty.is_named && opts->duty.is_named(i, opts->context))
+		if (!is_unnamed(symbolizer, profile, i))
 			continue;
 		if (location_is_in_module(location) &&
 		    get_caution(symbolizer, location->owner) == READ_NOTHING)
@@ -492,10 +497,10 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 	const struct symbolizer_opts *opts = &symbolizer->opts;
 	size_t num_tasks;
 	_cleanup_free_ struct task *tasks = list_tasks(symbolizer, profile, &num_tasks);
+	int kernel_err = symbolizer_read_kernel(symbolizer, profile);
 
-	if (!tasks)
+	if (!tasks || kernel_err)
 		return -ENOMEM;
-	symbolizer->is_kernel_fresh = symbolizer->is_kernel_retained;
 	for (size_t i = 0; i < num_tasks; i++) {
 		const struct task *task = &tasks[i];
 		bool is_first_of_owner =

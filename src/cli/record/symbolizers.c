@@ -168,15 +168,6 @@ static int keep_files(const struct symbolizers *symbolizers, int first, int seco
 	return confinement_close_others(&kept);
 }
 
-static bool has_unnamed_kernel_code(struct symbolizer_process *process)
-{
-	for (uint32_t i = 0; i < profile_count_locations(process->profile); i++)
-		if (profile_get_location(process->profile, i)->space == LOCATION_KERNEL &&
-		    !is_named(i, process))
-			return true;
-	return false;
-}
-
 static int add_kernel_code(const struct symbolizers *symbolizers, struct symbolizer *symbolizer)
 {
 	struct recorded_code code = recorder_get_code(symbolizers->recorder);
@@ -259,8 +250,8 @@ static int run_process(struct symbolizers *symbolizers)
 	if (!symbolizer || !process.writer)
 		return -ENOMEM;
 	err = add_kernel_code(symbolizers, symbolizer);
-	if (!err && has_unnamed_kernel_code(&process))
-		err = symbolizer_read_kernel(symbolizer);
+	if (!err)
+		err = symbolizer_read_kernel(symbolizer, process.profile);
 	if (!err)
 		err = keep_files(symbolizers, symbolizers->stream, symbolizers->questions[0]);
 	if (err)
