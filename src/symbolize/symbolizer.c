@@ -15,8 +15,8 @@
  * So profiles with and without debug files can be compared. An address beyond the end of a symbol
  * does not get that symbol's name: a wrong name is worse than none.
  *
- * Locations are sorted by file, because debug information is by far the largest data here: that of
- * one file is open at a time, and closed after the file's last location, unless it is small.
+ * Locations are sorted by file, as symbols and debug information are by far the largest data here:
+ * one file is open at a time.
  *
  * Generated code whose address had another name before already has its frames: the code that adds a
  * sample knows its time. The first name of an address is assigned here, and also applies to earlier
@@ -434,6 +434,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 /* A location to symbolize; sorted by file. */
 struct task {
 	uint32_t location;
+	uint32_t file; /* of those that are merged with the owner the first; else the owner */
 	uint32_t owner;
 	uint64_t address;
 	uint8_t space;
@@ -448,31 +449,38 @@ static int compare_tasks(const void *left, const void *right)
 	/* Kernel and generated code first: its names are certain, and quick to find. */
 	if (a->space != b->space)
 		return a->space > b->space ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return (a->address > b->address) - (a->address < b->address);
 }
 
 /* Every location without frames. Returns NULL when out of memory; the caller frees it. */
-static struct task *list_tasks(const struct symbolizer *symbolizer, const struct profile *profile,
+static struct task *list_tasks(struct symbolizer *symbolizer, const struct profile *profile,
 			       size_t *ret_num)
 {
 	uint32_t num_locations = profile_count_locations(profile);
-	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
+	_cleanup_free_ struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
 	size_t num_tasks = 0;
 
 	if (!tasks)
 		return NULL;
 	for (uint32_t i = 0; i < num_locations; i++) {
 		const struct location *location = profile_get_location(profile, i);
+		uint32_t file = location->owner;
 
 		if (!is_unnamed(symbolizer, profile, i))
 			continue;
 		if (location_is_in_module(location) &&
 		    get_caution(symbolizer, location->owner) == READ_NOTHING)
 			continue;
+		if (location_is_in_module(location) &&
+		    code_files_get_first(symbolizer->code_files, location->owner, &file))
+			return NULL;
 		tasks[num_tasks++] = (struct task){
 			.location = i,
+			.file = file,
 			.owner = location->owner,
 			.address = location->address,
 			.space = location->space,
@@ -481,7 +489,7 @@ static struct task *list_tasks(const struct symbolizer *symbolizer, const struct
 	}
 	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
 	*ret_num = num_tasks;
-	return tasks;
+	return return_ptr(tasks);
 }
 
 static void start(const struct symbolizer *symbolizer, uint32_t file)
@@ -505,9 +513,6 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 		const struct task *task = &tasks[i];
 		bool is_first_of_owner =
 			!i || task[-1].space != task->space || task[-1].owner != task->owner;
-		bool is_last_of_owner = i + 1 == num_tasks || task[1].space != task->space ||
-					task[1].owner != task->owner;
-		struct code_file *code_file;
 		int err;
 
 		if (is_first_of_owner)
@@ -515,12 +520,10 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 		err = name_location(symbolizer, profile, task->location);
 		if (err)
 			return err;
-		if (is_last_of_owner && task->is_in_module &&
-		    code_files_get(symbolizer->code_files, task->owner, &code_file) == 0)
-			code_files_trim(symbolizer->code_files, code_file);
 		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
 			opts->progress((uint32_t)(i + 1), (uint32_t)num_tasks, opts->context);
 	}
+	code_files_close(symbolizer->code_files);
 	return 0;
 }
 

@@ -183,23 +183,54 @@ static int add_kernel_code(const struct symbolizers *symbolizers, struct symboli
 	return 0;
 }
 
+static int compare_owners(const void *left, const void *right, void *context)
+{
+	const struct location *a = profile_get_location(context, *(const uint32_t *)left);
+	const struct location *b = profile_get_location(context, *(const uint32_t *)right);
+
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/*
+ * The outermost locations of all user stacks by frame pointers, file by file; some more than once.
+ * Returns NULL when out of memory; the caller frees it.
+ */
+static uint32_t *list_outermost(const struct symbolizer_process *process, size_t *ret_count)
+{
+	size_t num_stacks;
+	const struct user_stack_count *stacks =
+		recorder_get_user_stacks(process->symbolizers->recorder, &num_stacks);
+	uint32_t *locations = calloc(num_stacks + 1, sizeof(*locations));
+	size_t count = 0;
+
+	if (!locations)
+		return NULL;
+	for (size_t i = 0; i < num_stacks; i++)
+		if (stacks[i].stack != STACK_EMPTY)
+			locations[count++] =
+				profile_find_outermost(process->profile, stacks[i].stack);
+	qsort_r(locations, count, sizeof(*locations), compare_owners, process->profile);
+	*ret_count = count;
+	return locations;
+}
+
 /* Stacks by frame pointers are complete if the outermost function has no caller. */
 static int send_outermost(struct symbolizer_process *process, struct symbolizer *symbolizer)
 {
 	size_t count;
-	const struct user_stack_count *stacks =
-		recorder_get_user_stacks(process->symbolizers->recorder, &count);
+	_cleanup_free_ uint32_t *locations = list_outermost(process, &count);
 
+	if (!locations)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t location;
 		int err;
 
-		if (stacks[i].stack == STACK_EMPTY)
+		if ((i && locations[i] == locations[i - 1]) ||
+		    !symbolizer_is_outermost(symbolizer, process->profile, locations[i]))
 			continue;
-		location = profile_find_outermost(process->profile, stacks[i].stack);
-		if (!symbolizer_is_outermost(symbolizer, process->profile, location))
-			continue;
-		err = name_writer_add_outermost(process->writer, location);
+		err = name_writer_add_outermost(process->writer, locations[i]);
 		if (err)
 			return err;
 	}
