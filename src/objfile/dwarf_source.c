@@ -25,6 +25,7 @@
 /* Sum of sections. */
 struct debug_size {
 	bool is_found;
+	bool has_old_compression;
 	uint64_t file_bytes;
 	uint64_t memory_bytes;
 };
@@ -84,6 +85,8 @@ static struct debug_size measure(Elf *elf, size_t names)
 			decompressed = gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
 		else
 			decompressed = get_old_decompressed_size(elf, &header);
+		sum.has_old_compression |=
+			decompressed != header.sh_size && !(header.sh_flags & SHF_COMPRESSED);
 		add_size(&sum.file_bytes, header.sh_size);
 		add_size(&sum.memory_bytes, decompressed);
 		/* A file of common parts (dwz) may have nothing but strings. */
@@ -132,6 +135,8 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 		return -EFBIG;
 	}
 	source->size = size.memory_bytes;
+	/* libdw would decompress such sections again. */
+	source->keeps_dwarf = size.has_old_compression;
 	err = debug_image_make(elf, &source->decompressed);
 	if (!err) {
 		elf = source->decompressed_elf =
@@ -164,6 +169,17 @@ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret)
 	}
 	*ret = source;
 	return 0;
+}
+
+int dwarf_source_drop(struct dwarf_source *source)
+{
+	if (!source->dwarf || source->keeps_dwarf)
+		return 0;
+	dwarf_end(source->dwarf);
+	source->dwarf =
+		dwarf_begin_elf(source->decompressed_elf ? source->decompressed_elf : source->elf,
+				DWARF_C_READ, NULL);
+	return source->dwarf ? 0 : -ENOMEM;
 }
 
 void dwarf_source_close(struct dwarf_source *source)

@@ -5,6 +5,10 @@
  *	one unit     address ranges of its functions                 read once per unit
  *	one function blocks and inlined calls that hold the address  walked for every address
  *
+ * libdw keeps all that it reads of a unit; its lines take many times their size in the file. So all
+ * but the address ranges of units is dropped now and then. Addresses are asked for unit by unit, so
+ * each is read once.
+ *
  * An entry for an inlined call has the name of the callee, but DW_AT_call_line is a line of the
  * caller, so names and lines are shifted by one frame:
  *
@@ -33,18 +37,28 @@
 /* Entries and ranges visited for one address; the largest real functions have some 10^5. */
 #define STEPS_MAX (1u << 20)
 
+/* Lines and functions that are kept before another unit is read: some 3 MB. */
+#define MAX_KEPT (1u << 16)
+/* The size of a unit in libdw, in lines, even if nothing is read but its address ranges. */
+#define UNIT_LINES 32
+
 struct unit {
-	Dwarf_Die die;
+	Dwarf_Off offset;
+	Dwarf_Die die; /* of the whole unit */
 	bool is_split; /* its functions are in a .dwo file */
+	bool is_open;  /* die is read; lines and functions may be */
+	bool are_lines_read;
 	bool are_functions_read;
 	ARRAY(Dwarf_Die) functions;
 	struct range_map map; /* values: index in functions */
 };
 
 struct inlines {
-	const struct objfile *objfile;
+	struct objfile *objfile;
 	Dwarf *dwarf;
 	ARRAY(struct unit) units;
+	uint32_t last_unit;   /* the one that was read last */
+	size_t num_kept;      /* lines and functions of units */
 	struct range_map map; /* values: index in units */
 	size_t num_ranges;    /* of all maps */
 };
@@ -148,7 +162,15 @@ static int read_functions(struct inlines *inlines, struct unit *unit)
 		return 0;
 	unit->are_functions_read = true;
 	err = read_children(inlines, unit, &unit->die, &last, 0);
+	inlines->num_kept += unit->functions.length;
 	return err ? err : range_map_finish(&unit->map);
+}
+
+static void close_unit(struct unit *unit)
+{
+	array_release(&unit->functions);
+	range_map_release(&unit->map);
+	unit->is_open = unit->are_lines_read = unit->are_functions_read = false;
 }
 
 static int add_unit(struct inlines *inlines, const Dwarf_Die *die, bool is_split)
@@ -161,6 +183,8 @@ static int add_unit(struct inlines *inlines, const Dwarf_Die *die, bool is_split
 	if (!unit)
 		return -ENOMEM;
 	unit->die = *die;
+	unit->offset = dwarf_dieoffset(&unit->die);
+	unit->is_open = true;
 	unit->is_split = is_split;
 	err = add_ranges(inlines, &inlines->map, &unit->die, index);
 	if (err || inlines->map.ranges.length > before)
@@ -174,6 +198,7 @@ static int add_unit(struct inlines *inlines, const Dwarf_Die *die, bool is_split
 		if (err)
 			return err;
 	}
+	close_unit(unit);
 	return 0;
 }
 
@@ -195,11 +220,12 @@ static int read_units(struct inlines *inlines)
 		err = add_unit(inlines, &die, type == DW_UT_skeleton);
 		if (err)
 			return err;
+		inlines->num_kept += UNIT_LINES;
 	}
 	return range_map_finish(&inlines->map);
 }
 
-int inlines_new(const struct objfile *objfile, Dwarf *dwarf, struct inlines **ret)
+int inlines_new(struct objfile *objfile, Dwarf *dwarf, struct inlines **ret)
 {
 	struct inlines *inlines = calloc(1, sizeof(*inlines));
 	int err;
@@ -221,10 +247,8 @@ void inlines_free(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	array_for_each (&inlines->units, unit) {
-		array_release(&unit->functions);
-		range_map_release(&unit->map);
-	}
+	array_for_each (&inlines->units, unit)
+		close_unit(unit);
 	array_release(&inlines->units);
 	range_map_release(&inlines->map);
 	free(inlines);
@@ -313,17 +337,56 @@ static const char *get_name(Dwarf_Die *die)
 	return NULL;
 }
 
+/* Forget all units but their address ranges. */
+static int drop_units(struct inlines *inlines)
+{
+	array_for_each (&inlines->units, unit)
+		close_unit(unit);
+	inlines->num_kept = 0;
+	return objfile_drop_dwarf(inlines->objfile, &inlines->dwarf);
+}
+
+/* Returns 0, -ENOENT (it cannot be read) or -ENOMEM. */
+static int open_unit(struct inlines *inlines, uint32_t number)
+{
+	struct unit *unit = &inlines->units.items[number];
+	int err;
+
+	if (number != inlines->last_unit && inlines->num_kept > MAX_KEPT) {
+		err = drop_units(inlines);
+		if (err)
+			return err;
+	}
+	inlines->last_unit = number;
+	if (!unit->is_open && !dwarf_offdie(inlines->dwarf, unit->offset, &unit->die))
+		return -ENOENT;
+	unit->is_open = true;
+	return read_functions(inlines, unit);
+}
+
 /* libdw calls a file without a name "???". */
 static const char *known_file(const char *file)
 {
 	return file && strcmp(file, "???") != 0 ? file : NULL;
 }
 
-static void get_line(struct unit *unit, uint64_t elf_address, struct source_frame *ret)
+static void count_lines(struct inlines *inlines, struct unit *unit)
+{
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (!unit->are_lines_read && !dwarf_getsrclines(&unit->die, &lines, &count))
+		inlines->num_kept += count;
+	unit->are_lines_read = true;
+}
+
+static void get_line(struct inlines *inlines, struct unit *unit, uint64_t elf_address,
+		     struct source_frame *ret)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, elf_address);
 	int number;
 
+	count_lines(inlines, unit);
 	if (!line)
 		return;
 	ret->file = known_file(dwarf_linesrc(line, NULL, NULL));
@@ -348,6 +411,13 @@ static void get_call_line(struct unit *unit, Dwarf_Die *call, struct source_fram
 		ret->line = (uint32_t)line;
 }
 
+uint32_t inlines_get_unit(const struct inlines *inlines, uint64_t elf_address)
+{
+	const struct range *range = range_map_find(&inlines->map, elf_address);
+
+	return range ? range->value : INLINES_NO_UNIT;
+}
+
 int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_frames *ret)
 {
 	const struct range *range = range_map_find(&inlines->map, elf_address);
@@ -359,7 +429,7 @@ int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_fr
 	if (!range)
 		return -ENOENT;
 	unit = &inlines->units.items[range->value];
-	err = read_functions(inlines, unit);
+	err = open_unit(inlines, range->value);
 	if (err)
 		return err;
 	range = range_map_find(&unit->map, elf_address);
@@ -370,7 +440,7 @@ int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_fr
 	ret->is_split = unit->is_split;
 	ret->length = walk.num_calls + 1;
 	memset(ret->items, 0, ret->length * sizeof(ret->items[0]));
-	get_line(unit, elf_address, &ret->items[0]);
+	get_line(inlines, unit, elf_address, &ret->items[0]);
 	for (size_t i = 0; i < walk.num_calls; i++) {
 		Dwarf_Die *call = &walk.calls[walk.num_calls - 1 - i];
 

@@ -16,7 +16,8 @@
  * does not get that symbol's name: a wrong name is worse than none.
  *
  * Locations are sorted by file, as symbols and debug information are by far the largest data here:
- * one file is open at a time.
+ * one file is open at a time. Within a file with debug information they are sorted by compilation
+ * unit.
  *
  * Generated code whose address had another name before already has its frames: the code that adds a
  * sample knows its time. The first name of an address is assigned here, and also applies to earlier
@@ -435,6 +436,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 struct task {
 	uint32_t location;
 	uint32_t file; /* of those that are merged with the owner the first; else the owner */
+	uint32_t unit; /* compilation unit, when the file is open */
 	uint32_t owner;
 	uint64_t address;
 	uint8_t space;
@@ -451,6 +453,8 @@ static int compare_tasks(const void *left, const void *right)
 		return a->space > b->space ? -1 : 1;
 	if (a->file != b->file)
 		return a->file < b->file ? -1 : 1;
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return (a->address > b->address) - (a->address < b->address);
@@ -500,24 +504,72 @@ static void start(const struct symbolizer *symbolizer, uint32_t file)
 		opts->duty.start(file, opts->context);
 }
 
+/* The number of tasks at the front that are of one file, or of one owner that is no file. */
+static size_t count_of_file(const struct task *tasks, size_t num_tasks)
+{
+	size_t count = 1;
+
+	while (count < num_tasks && tasks[count].space == tasks->space &&
+	       tasks[count].file == tasks->file)
+		count++;
+	return count;
+}
+
+/* Debug information is dropped after each unit. Returns 0 or -ENOMEM. */
+static int sort_by_unit(struct symbolizer *symbolizer, const struct profile *profile,
+			struct task *tasks, size_t num_tasks)
+{
+	struct code_file *code_file;
+	struct inlines *inlines;
+	int err;
+
+	if (symbolizer->opts.no_inlines || get_caution(symbolizer, tasks->owner) != READ_ALL)
+		return 0;
+	err = code_files_get(symbolizer->code_files, tasks->owner, &code_file);
+	if (!err)
+		err = code_file_get_inlines(code_file, &inlines);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (!inlines)
+		return 0;
+	for (size_t i = 0; i < num_tasks; i++) {
+		uint64_t elf_address;
+
+		tasks[i].unit = INLINES_NO_UNIT;
+		if (!get_elf_address(code_file_get_objfile(code_file),
+				     profile_get_location(profile, tasks[i].location),
+				     &elf_address))
+			tasks[i].unit = inlines_get_unit(inlines, elf_address);
+	}
+	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
+	return 0;
+}
+
 int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
 {
 	const struct symbolizer_opts *opts = &symbolizer->opts;
 	size_t num_tasks;
 	_cleanup_free_ struct task *tasks = list_tasks(symbolizer, profile, &num_tasks);
 	int kernel_err = symbolizer_read_kernel(symbolizer, profile);
+	size_t end_of_file = 0;
 
 	if (!tasks || kernel_err)
 		return -ENOMEM;
 	for (size_t i = 0; i < num_tasks; i++) {
-		const struct task *task = &tasks[i];
-		bool is_first_of_owner =
-			!i || task[-1].space != task->space || task[-1].owner != task->owner;
-		int err;
+		struct task *task = &tasks[i];
+		int err = 0;
 
-		if (is_first_of_owner)
+		if (i == end_of_file) {
+			end_of_file += count_of_file(task, num_tasks - i);
 			start(symbolizer, task->is_in_module ? task->owner : FILE_NONE);
-		err = name_location(symbolizer, profile, task->location);
+			if (task->is_in_module)
+				err = sort_by_unit(symbolizer, profile, task, end_of_file - i);
+		}
+		/* Files that are merged are blamed one by one. */
+		if (task->is_in_module)
+			start(symbolizer, task->owner);
+		if (!err)
+			err = name_location(symbolizer, profile, task->location);
 		if (err)
 			return err;
 		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
