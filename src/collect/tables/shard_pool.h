@@ -51,10 +51,17 @@ uint64_t shard_pool_get_size(struct shard_pool *pool);
  * Take the next shard, all zero; made now when none is ready. The first one taken is number 0 in
  * the map, and so on.
  *
- * ret  borrowed from the pool
+ * ret  borrowed from the pool until it is unmapped
  *
  * Returns 0, -ENOSPC (UNWIND_MAX_SHARDS) or another negative errno.
  */
 _must_check_ int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret);
+
+/* Unmap a shard that was taken; the kernel still has it. */
+void shard_pool_unmap(struct shard_pool *pool, uint32_t number);
+
+/* A shard that was taken, mapped again if necessary. Returns 0 or negative errno. */
+_must_check_ int shard_pool_map(struct shard_pool *pool, uint32_t number,
+				struct unwind_shard **ret);
 
 #endif
