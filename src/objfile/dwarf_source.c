@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "objfile/debug_image.h"
 #include "objfile/elf_file.h"
@@ -43,6 +44,33 @@ static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *heade
 	    (string_starts_with(name, ".gnu_debug") || string_starts_with(name, ".zgnu_debug")))
 		return "link";
 	return NULL;
+}
+
+/*
+ * libdw reads and decompresses all debug sections at once. Those that names and lines do not need,
+ * such as lists of locations, are a fifth of it: libdw skips sections without bytes.
+ */
+static void hide_unused(Elf *elf, size_t names)
+{
+	static const char *const used[] = {"info",   "types",    "abbrev",      "line",
+					   "str",    "line_str", "str_offsets", "addr",
+					   "ranges", "rnglists", "link"};
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		bool is_used = false;
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = get_debug_name(elf, names, &header);
+		for (size_t i = 0; i < ARRAY_LENGTH(used) && name && !is_used; i++)
+			is_used = string_equals(name, used[i]);
+		if (!name || is_used)
+			continue;
+		header.sh_type = SHT_NOBITS;
+		(void)gelf_update_shdr(scn, &header); /* only in memory */
+	}
 }
 
 /* The size that a section of the old kind of compression has in memory. */
@@ -125,6 +153,7 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 
 	if (elf_getshdrstrndx(elf, &names))
 		return -ENODATA;
+	hide_unused(elf, names);
 	size = measure(elf, names);
 	if (!size.is_found)
 		return -ENODATA;

@@ -1,6 +1,7 @@
 #include "symbolize/code_files.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,11 +205,16 @@ int code_files_get(struct code_files *code_files, uint32_t file, struct code_fil
 	return 0;
 }
 
+/* Names that remain are between the parts of debug information, which libdw takes from the heap. */
 void code_files_close(struct code_files *code_files)
 {
+	bool had_inlines = code_files->open && code_files->open->inlines;
+
 	code_file_free(code_files->open);
 	code_files->open = NULL;
 	code_files->open_first = FILE_NONE;
+	if (had_inlines)
+		malloc_trim(0);
 }
 
 struct objfile *code_file_get_objfile(const struct code_file *code_file)
