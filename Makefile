@@ -234,6 +234,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
 	$(Q)O=$(O) tests/bench/unwinding
+	$(Q)O=$(O) tests/bench/memory
 	$(Q)O=$(O) tests/bench/runtimes
 	$(Q)O=$(O) tests/bench/first_samples
 	$(Q)O=$(O) tests/bench/waiting

@@ -258,19 +258,23 @@ _must_check_ int objfile_get_frame_info(struct objfile *objfile, struct frame_in
 
 /*
  * Debug information of the file itself or of its separate debug file. NULL if there is none, or if
- * it refers to a missing file of common parts (dwz). Borrowed until objfile_close_dwarf() or the
- * last unref.
+ * it refers to a missing file of common parts (dwz). Borrowed until objfile_drop_dwarf() or the last
+ * unref.
  */
 Dwarf *objfile_get_dwarf(struct objfile *objfile);
 
 /* Whether objfile_get_dwarf() found debug information that refers to such a missing file. */
 bool objfile_lacks_alternate(const struct objfile *objfile);
 
-/* Size in bytes of the debug sections that objfile_get_dwarf() holds in memory; 0: none. */
-uint64_t objfile_get_dwarf_size(const struct objfile *objfile);
-
-/* Free the memory of debug information; it is read again on the next use. */
-void objfile_close_dwarf(struct objfile *objfile);
+/*
+ * Free the units and lines that libdw has read so far, and otherwise keeps. Borrowed data becomes
+ * invalid.
+ *
+ * ret   the debug information, as objfile_get_dwarf()
+ *
+ * Returns 0, or -ENOMEM; the objfile has no debug information then.
+ */
+_must_check_ int objfile_drop_dwarf(struct objfile *objfile, Dwarf **ret);
 
 /*
  * Sections of an ELF file by name.

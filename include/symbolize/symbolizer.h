@@ -76,10 +76,11 @@ _must_check_ int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uin
 					      uint64_t size_bytes, const char *name);
 
 /*
- * Read the kernel's symbols now, and not again: for a process that may not open files later.
- * Returns 0 or -ENOMEM.
+ * Read the kernel's symbols for the profile now: for a process that may not open files later. Only
+ * if there is kernel code without frames. Returns 0 or -ENOMEM.
  */
-_must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer);
+_must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer,
+					const struct profile *profile);
 
 /*
  * Give frames to every location that has none yet. A frame never gets its neighbour's name. Frames

@@ -1012,8 +1012,10 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	if (err)
 		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
-	/* The opener serves the recording only. */
+	/* The opener serves the recording only, and so do the rings. */
 	slow_opener_end(file_table_get_opener(recorder->files));
+	sampler_close_rings(recorder->sampler);
+	side_band_close(recorder->side_band);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "objfile/debug_image.h"
 #include "objfile/elf_file.h"
@@ -25,6 +26,7 @@
 /* Sum of sections. */
 struct debug_size {
 	bool is_found;
+	bool has_old_compression;
 	uint64_t file_bytes;
 	uint64_t memory_bytes;
 };
@@ -42,6 +44,33 @@ static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *heade
 	    (string_starts_with(name, ".gnu_debug") || string_starts_with(name, ".zgnu_debug")))
 		return "link";
 	return NULL;
+}
+
+/*
+ * libdw reads and decompresses all debug sections at once. Those that names and lines do not need,
+ * such as lists of locations, are a fifth of it: libdw skips sections without bytes.
+ */
+static void hide_unused(Elf *elf, size_t names)
+{
+	static const char *const used[] = {"info",   "types",    "abbrev",      "line",
+					   "str",    "line_str", "str_offsets", "addr",
+					   "ranges", "rnglists", "link"};
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		bool is_used = false;
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = get_debug_name(elf, names, &header);
+		for (size_t i = 0; i < ARRAY_LENGTH(used) && name && !is_used; i++)
+			is_used = string_equals(name, used[i]);
+		if (!name || is_used)
+			continue;
+		header.sh_type = SHT_NOBITS;
+		(void)gelf_update_shdr(scn, &header); /* only in memory */
+	}
 }
 
 /* The size that a section of the old kind of compression has in memory. */
@@ -84,6 +113,8 @@ static struct debug_size measure(Elf *elf, size_t names)
 			decompressed = gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
 		else
 			decompressed = get_old_decompressed_size(elf, &header);
+		sum.has_old_compression |=
+			decompressed != header.sh_size && !(header.sh_flags & SHF_COMPRESSED);
 		add_size(&sum.file_bytes, header.sh_size);
 		add_size(&sum.memory_bytes, decompressed);
 		/* A file of common parts (dwz) may have nothing but strings. */
@@ -122,6 +153,7 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 
 	if (elf_getshdrstrndx(elf, &names))
 		return -ENODATA;
+	hide_unused(elf, names);
 	size = measure(elf, names);
 	if (!size.is_found)
 		return -ENODATA;
@@ -132,6 +164,8 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 		return -EFBIG;
 	}
 	source->size = size.memory_bytes;
+	/* libdw would decompress such sections again. */
+	source->keeps_dwarf = size.has_old_compression;
 	err = debug_image_make(elf, &source->decompressed);
 	if (!err) {
 		elf = source->decompressed_elf =
@@ -164,6 +198,17 @@ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret)
 	}
 	*ret = source;
 	return 0;
+}
+
+int dwarf_source_drop(struct dwarf_source *source)
+{
+	if (!source->dwarf || source->keeps_dwarf)
+		return 0;
+	dwarf_end(source->dwarf);
+	source->dwarf =
+		dwarf_begin_elf(source->decompressed_elf ? source->decompressed_elf : source->elf,
+				DWARF_C_READ, NULL);
+	return source->dwarf ? 0 : -ENOMEM;
 }
 
 void dwarf_source_close(struct dwarf_source *source)

@@ -9,6 +9,7 @@
 #define OBJFILE_DWARF_SOURCE_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -17,7 +18,8 @@
 /* Zeroed: nothing is open. */
 struct dwarf_source {
 	Dwarf *dwarf;
-	uint64_t size; /* in bytes, of its debug sections in memory */
+	uint64_t size;    /* in bytes, of its debug sections in memory */
+	bool keeps_dwarf; /* it can be read by libdw only once */
 	Elf *elf;
 	struct text decompressed; /* debug sections that libdw cannot decompress itself */
 	Elf *decompressed_elf;
@@ -31,6 +33,12 @@ struct dwarf_source {
  * of elf_file_start(). Unless it returns 0, nothing is open.
  */
 _must_check_ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret);
+
+/*
+ * Free the units and lines that libdw has read; it keeps them until its end. Borrowed data becomes
+ * invalid. Returns 0 or -ENOMEM.
+ */
+_must_check_ int dwarf_source_drop(struct dwarf_source *source);
 
 /* Twice is fine. */
 void dwarf_source_close(struct dwarf_source *source);

@@ -187,11 +187,20 @@ struct objfile *objfile_ref(struct objfile *objfile)
 	return objfile;
 }
 
+static void close_dwarf(struct objfile *objfile)
+{
+	dwarf_source_close(&objfile->dwarf);
+	dwarf_source_close(&objfile->alternate);
+	cleanup_closep(&objfile->alternate_fd);
+	objfile->alternate_fd = -1;
+	objfile->was_dwarf_sought = false;
+}
+
 void objfile_unref(struct objfile *objfile)
 {
 	if (!objfile || --objfile->num_refs)
 		return;
-	objfile_close_dwarf(objfile);
+	close_dwarf(objfile);
 	symbol_table_free(objfile->symbols);
 	frame_info_free(objfile->frame_info);
 	proven_calls_release(&objfile->calls);
@@ -649,28 +658,29 @@ Dwarf *objfile_get_dwarf(struct objfile *objfile)
 	if (err && err != -ENODATA) {
 		log_debug("%s: the file its debug information refers to is missing, skipping",
 			  objfile->path);
-		objfile_close_dwarf(objfile);
+		close_dwarf(objfile);
 		objfile->was_dwarf_sought = true;
 		objfile->lacks_alternate = true;
 	}
 	return objfile->dwarf.dwarf;
 }
 
-void objfile_close_dwarf(struct objfile *objfile)
+int objfile_drop_dwarf(struct objfile *objfile, Dwarf **ret)
 {
-	dwarf_source_close(&objfile->dwarf);
-	dwarf_source_close(&objfile->alternate);
-	cleanup_closep(&objfile->alternate_fd);
-	objfile->alternate_fd = -1;
-	objfile->was_dwarf_sought = false;
+	int err = dwarf_source_drop(&objfile->dwarf);
+
+	if (err)
+		return err;
+	err = dwarf_source_drop(&objfile->alternate);
+	if (err)
+		return err;
+	if (objfile->alternate.dwarf)
+		dwarf_setalt(objfile->dwarf.dwarf, objfile->alternate.dwarf);
+	*ret = objfile->dwarf.dwarf;
+	return 0;
 }
 
 bool objfile_lacks_alternate(const struct objfile *objfile)
 {
 	return objfile->lacks_alternate;
-}
-
-uint64_t objfile_get_dwarf_size(const struct objfile *objfile)
-{
-	return objfile->dwarf.size + objfile->alternate.size;
 }

@@ -1,6 +1,7 @@
 #include "symbolize/code_files.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,43 +10,30 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Debug information up to this size is retained for the next profile, per file and in total. */
-#define MAX_RETAINED_DEBUG_BYTES     (32ull << 20)
-#define MAX_ALL_RETAINED_DEBUG_BYTES (128ull << 20)
-
 struct code_file {
 	struct objfile *objfile;
 	struct inlines *inlines;
 	bool were_inlines_sought;
-	uint64_t retained_debug_bytes;
 };
 
-/* A file by its number in the file table. */
-struct slot {
-	bool was_sought;
-	struct code_file *code_file; /* NULL: none. May be shared with other slots */
-};
+/* Not compared with the others of the table yet. */
+#define FIRST_UNKNOWN UINT32_MAX
 
 struct code_files {
 	const struct file_table *files;
 	char *debug_root;
 	bool allows_downloads;
 	const struct debug_opener *opener;
-	ARRAY(struct slot) slots; /* by number in the file table */
-	ARRAY(struct code_file *) opened;
-	uint64_t retained_debug_bytes; /* sum of theirs */
+	ARRAY(uint32_t) firsts; /* by file: the first of those that are merged with it */
+	uint32_t open_first;    /* the file that is open; or FILE_NONE */
+	struct code_file *open; /* NULL: it cannot be opened */
 };
-
-static void code_file_close_inlines(struct code_file *code_file)
-{
-	inlines_free(code_file->inlines);
-	code_file->inlines = NULL;
-	code_file->were_inlines_sought = false;
-}
 
 static void code_file_free(struct code_file *code_file)
 {
-	code_file_close_inlines(code_file);
+	if (!code_file)
+		return;
+	inlines_free(code_file->inlines);
 	objfile_unref(code_file->objfile);
 	free(code_file);
 }
@@ -57,6 +45,7 @@ struct code_files *code_files_new(const struct file_table *files, const char *de
 	if (!code_files)
 		return NULL;
 	code_files->files = files;
+	code_files->open_first = FILE_NONE;
 	code_files->debug_root = strdup(debug_root);
 	if (!code_files->debug_root) {
 		code_files_free(code_files);
@@ -79,10 +68,8 @@ void code_files_free(struct code_files *code_files)
 {
 	if (!code_files)
 		return;
-	array_for_each (&code_files->opened, code_file)
-		code_file_free(*code_file);
-	array_release(&code_files->opened);
-	array_release(&code_files->slots);
+	code_files_close(code_files);
+	array_release(&code_files->firsts);
 	free(code_files->debug_root);
 	free(code_files);
 }
@@ -96,6 +83,50 @@ static bool are_one(const struct mapped_file *a, const struct mapped_file *b)
 	return a->build_id_size && a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
 	       file_owner_is_same(a->owner, b->owner);
+}
+
+static bool is_readable(const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 && !mapped->build_id_differs;
+}
+
+static int reserve_firsts(struct code_files *code_files)
+{
+	uint32_t num_files = file_table_get_count(code_files->files);
+
+	while (code_files->firsts.length < num_files) {
+		uint32_t *first = array_add(&code_files->firsts);
+
+		if (!first)
+			return -ENOMEM;
+		*first = FIRST_UNKNOWN;
+	}
+	return 0;
+}
+
+int code_files_get_first(struct code_files *code_files, uint32_t file, uint32_t *ret)
+{
+	const struct mapped_file *mapped;
+	uint32_t *first;
+	int err = reserve_firsts(code_files);
+
+	if (err)
+		return err;
+	*ret = file;
+	if (file >= code_files->firsts.length)
+		return 0;
+	first = &code_files->firsts.items[file];
+	mapped = file_table_get(code_files->files, file);
+	for (uint32_t i = 0; i < file && *first == FIRST_UNKNOWN && is_readable(mapped); i++) {
+		const struct mapped_file *other = file_table_get(code_files->files, i);
+
+		if (is_readable(other) && are_one(mapped, other))
+			*first = i;
+	}
+	if (*first == FIRST_UNKNOWN)
+		*first = file;
+	*ret = *first;
+	return 0;
 }
 
 /*
@@ -129,78 +160,61 @@ static struct objfile *open_file(const struct code_files *code_files,
 	return NULL;
 }
 
-/* Takes ownership of objfile, also on failure. Returns NULL when out of memory. */
-static struct code_file *add_opened(struct code_files *code_files, struct objfile *objfile)
-{
-	struct code_file *code_file = calloc(1, sizeof(*code_file));
-	struct code_file **new = array_add(&code_files->opened);
-
-	if (!code_file || !new) {
-		code_files->opened.length -= new != NULL;
-		objfile_unref(objfile);
-		free(code_file);
-		return NULL;
-	}
-	code_file->objfile = objfile;
-	*new = code_file;
-	return code_file;
-}
-
-/* Open the file, and the others of the table that are merged with it. */
-static int open_slot(struct code_files *code_files, uint32_t file)
+/* Open a file; of those that are merged with it the best. */
+static struct objfile *open_best(const struct code_files *code_files, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(code_files->files, file);
-	struct slot *slots = code_files->slots.items;
-	struct code_file *code_file = NULL;
-	struct objfile *objfile = NULL;
+	struct objfile *objfile = open_file(code_files, mapped);
 
-	if (mapped->fd < 0 || mapped->build_id_differs)
-		return 0;
-	for (uint32_t i = 0; i < code_files->slots.length; i++) {
+	for (uint32_t i = file + 1; i < file_table_get_count(code_files->files); i++) {
 		const struct mapped_file *other = file_table_get(code_files->files, i);
 
-		if (i != file &&
-		    (other->fd < 0 || other->build_id_differs || !are_one(mapped, other)))
-			continue;
-		if (slots[i].code_file)
-			code_file = slots[i].code_file;
-		else if (!code_file)
+		if (is_readable(other) && are_one(mapped, other))
 			objfile = choose(objfile, open_file(code_files, other));
 	}
-	if (code_file)
-		objfile_unref(objfile);
-	else if (objfile)
-		code_file = add_opened(code_files, objfile);
-	else
-		return 0;
-	slots[file].code_file = code_file;
-	return code_file ? 0 : -ENOMEM;
+	return objfile;
 }
 
 int code_files_get(struct code_files *code_files, uint32_t file, struct code_file **ret)
 {
-	uint32_t num_files = file_table_get_count(code_files->files);
-	struct slot *slot;
-	int err;
+	struct objfile *objfile;
+	uint32_t first;
+	int err = code_files_get_first(code_files, file, &first);
 
-	if (file >= num_files)
+	if (err)
+		return err;
+	if (file >= code_files->firsts.length ||
+	    !is_readable(file_table_get(code_files->files, file)))
 		return -ENOENT;
-	while (code_files->slots.length < num_files) {
-		slot = array_add(&code_files->slots);
-		if (!slot)
-			return -ENOMEM;
+	if (first != code_files->open_first) {
+		code_files_close(code_files);
+		objfile = open_best(code_files, first);
+		if (objfile) {
+			code_files->open = calloc(1, sizeof(*code_files->open));
+			if (!code_files->open) {
+				objfile_unref(objfile);
+				return -ENOMEM;
+			}
+			code_files->open->objfile = objfile;
+		}
+		code_files->open_first = first;
 	}
-	slot = &code_files->slots.items[file];
-	if (!slot->was_sought) {
-		err = open_slot(code_files, file);
-		if (err)
-			return err;
-		slot->was_sought = true;
-	}
-	if (!slot->code_file)
+	if (!code_files->open)
 		return -ENOENT;
-	*ret = slot->code_file;
+	*ret = code_files->open;
 	return 0;
+}
+
+/* Names that remain are between the parts of debug information, which libdw takes from the heap. */
+void code_files_close(struct code_files *code_files)
+{
+	bool had_inlines = code_files->open && code_files->open->inlines;
+
+	code_file_free(code_files->open);
+	code_files->open = NULL;
+	code_files->open_first = FILE_NONE;
+	if (had_inlines)
+		malloc_trim(0);
 }
 
 struct objfile *code_file_get_objfile(const struct code_file *code_file)
@@ -223,18 +237,4 @@ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret)
 	}
 	*ret = code_file->inlines;
 	return 0;
-}
-
-void code_files_trim(struct code_files *code_files, struct code_file *code_file)
-{
-	uint64_t size = objfile_get_dwarf_size(code_file->objfile);
-	uint64_t others = code_files->retained_debug_bytes - code_file->retained_debug_bytes;
-
-	if (size > MAX_RETAINED_DEBUG_BYTES || others + size > MAX_ALL_RETAINED_DEBUG_BYTES) {
-		code_file_close_inlines(code_file);
-		objfile_close_dwarf(code_file->objfile);
-		size = 0;
-	}
-	code_file->retained_debug_bytes = size;
-	code_files->retained_debug_bytes = others + size;
 }

@@ -1,7 +1,7 @@
 /*
- * The ELF files of a file table, opened at first use. Files with equal build ID and (known) owner
- * are merged: they share symbols and debug information, and the one with the largest symbol table
- * is used for all. Not thread-safe.
+ * The ELF files of a file table, one open at a time: the symbols and the debug information of some
+ * hundreds would take too much memory. Files with equal build ID and (known) owner are merged: they
+ * share symbols and debug information, and one with a symbol table is used for all. Not thread-safe.
  */
 #ifndef SYMBOLIZE_CODE_FILES_H
 #define SYMBOLIZE_CODE_FILES_H
@@ -30,27 +30,32 @@ void code_files_set_opener(struct code_files *code_files, const struct debug_ope
 void code_files_free(struct code_files *code_files);
 
 /*
- * ret   borrowed until code_files_free()
+ * The lowest number of the files that are merged with this one. A caller that goes through the files
+ * in the order of these numbers opens each of them once. Returns 0 or -ENOMEM.
+ */
+_must_check_ int code_files_get_first(struct code_files *code_files, uint32_t file, uint32_t *ret);
+
+/*
+ * Closes the file that was open, unless it is merged with this one.
+ *
+ * ret   borrowed until the next call, or code_files_close()
  *
  * Returns 0, -ENOENT (not opened by the file table, or not ELF) or -ENOMEM.
  */
 _must_check_ int code_files_get(struct code_files *code_files, uint32_t file,
 				struct code_file **ret);
 
+/* Close the file that is open, if any. */
+void code_files_close(struct code_files *code_files);
+
 /* Borrowed from the file. */
 struct objfile *code_file_get_objfile(const struct code_file *code_file);
 
 /*
- * ret   borrowed until code_files_trim(); NULL without debug information
+ * ret   borrowed from the file; NULL without debug information
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret);
-
-/*
- * Free the debug information if it, or that of all files, is large. To be called after the last
- * address of the file.
- */
-void code_files_trim(struct code_files *code_files, struct code_file *code_file);
 
 #endif

@@ -33,16 +33,23 @@ struct source_frames {
 };
 
 /*
- * objfile, dwarf   the file and its debug information; borrowed, must outlive the result
+ * objfile, dwarf   the file and its debug information; borrowed, must outlive the result, which drops
+ *                  the debug information now and then
  *
  * Reads the address ranges of all compilation units. (.debug_aranges would be quicker, but clang
  * writes none.) Returns 0 or -ENOMEM.
  */
-_must_check_ int inlines_new(const struct objfile *objfile, Dwarf *dwarf, struct inlines **ret);
+_must_check_ int inlines_new(struct objfile *objfile, Dwarf *dwarf, struct inlines **ret);
 void inlines_free(struct inlines *inlines);
 
+/* The address is in no compilation unit. */
+#define INLINES_NO_UNIT UINT32_MAX
+
+/* The compilation unit of an address: addresses are looked up unit by unit, in any order of them. */
+uint32_t inlines_get_unit(const struct inlines *inlines, uint64_t elf_address);
+
 /*
- * ret   at least one frame; strings are borrowed until the Dwarf is closed. The name of the last
+ * ret   at least one frame; strings are borrowed until the next call. The name of the last
  *       frame may be NULL: the address has a line, but no function
  *
  * Returns 0, -ENOENT (no compilation unit contains the address) or -ENOMEM.

@@ -20,14 +20,30 @@
 /* The kernel packs small BPF programs into chunks of this size and alignment (bpf_prog_pack). */
 #define BPF_PACK_BYTES (2ull << 20)
 
-#define NO_NAME UINT32_MAX /* a data symbol, kept only because it ends the function before it */
+/* Longer than any line of the kernel, whose names have at most 512 bytes. */
+#define LINE_MAX_BYTES 4096
 
-struct kallsyms_entry {
-	uint64_t address;
-	uint32_t name;   /* offset in text, or NO_NAME */
-	uint32_t module; /* offset in text; 0: the kernel itself */
-	char type;       /* of kallsyms: 'T' global, 't' local, 'W' or 'w' weak */
+struct kernel_function {
+	uint64_t start; /* 0: not found */
+	char type;      /* of kallsyms: 'T' global, 't' local, 'W' or 'w' weak */
+	/* Empty for a data symbol, which only ends the function before it. */
+	struct text name;
+	struct text module; /* empty: the kernel itself */
 };
+
+/* An address that is asked for. */
+struct wanted_address {
+	uint64_t address;
+	/*
+	 * The last symbol that starts after the wanted address before and not after this one; the
+	 * best of those at its start.
+	 */
+	struct kernel_function function;
+	/* Number of the wanted address with the last function at or below this one; or NO_FUNCTION. */
+	size_t with_function;
+};
+
+#define NO_FUNCTION SIZE_MAX
 
 struct module_range {
 	uint64_t start;
@@ -48,13 +64,12 @@ struct added_symbol {
 };
 
 struct kernel_symbols {
-	struct text text; /* kallsyms, with NULs inserted: entries refer to names in it */
 	struct text modules_text;
-	struct text modules_as_read; /* to detect a change of the modules */
 	bool is_loaded;
 	bool is_restricted;
-	struct text_bounds bounds[2];         /* _stext … _etext, _sinittext … _einittext */
-	ARRAY(struct kallsyms_entry) entries; /* by address */
+	struct text_bounds bounds[2];        /* _stext … _etext, _sinittext … _einittext */
+	ARRAY(struct wanted_address) wanted; /* once loaded: by address */
+	size_t num_loaded;                   /* of them; those behind are new */
 	ARRAY(struct module_range) modules;
 	ARRAY(struct added_symbol) added;
 };
@@ -64,15 +79,23 @@ struct kernel_symbols *kernel_symbols_new(void)
 	return calloc(1, sizeof(struct kernel_symbols));
 }
 
+static void kernel_function_release(struct kernel_function *function)
+{
+	text_release(&function->name);
+	text_release(&function->module);
+	*function = (struct kernel_function){0};
+}
+
 /* Drop data read from files; code that was added by events stays. */
 static void clear(struct kernel_symbols *symbols)
 {
-	text_release(&symbols->text);
+	array_for_each (&symbols->wanted, wanted)
+		kernel_function_release(&wanted->function);
 	text_release(&symbols->modules_text);
-	array_release(&symbols->entries);
 	array_release(&symbols->modules);
 	memset(symbols->bounds, 0, sizeof(symbols->bounds));
-	symbols->is_restricted = false;
+	symbols->is_loaded = symbols->is_restricted = false;
+	symbols->num_loaded = 0;
 }
 
 void kernel_symbols_free(struct kernel_symbols *symbols)
@@ -80,11 +103,39 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 	if (!symbols)
 		return;
 	clear(symbols);
-	text_release(&symbols->modules_as_read);
+	array_release(&symbols->wanted);
 	array_for_each (&symbols->added, added)
 		free(added->name);
 	array_release(&symbols->added);
 	free(symbols);
+}
+
+/* The number of the first wanted address at or after this one; beyond all: their number. */
+static size_t find_wanted(const struct kernel_symbols *symbols, uint64_t address)
+{
+	return count_front(symbols->wanted.items, symbols->num_loaded, wanted,
+			   wanted->address < address);
+}
+
+static bool is_loaded(const struct kernel_symbols *symbols, uint64_t address)
+{
+	size_t number = find_wanted(symbols, address);
+
+	return number < symbols->num_loaded && symbols->wanted.items[number].address == address;
+}
+
+int kernel_symbols_want(struct kernel_symbols *symbols, uint64_t address)
+{
+	struct wanted_address *added;
+
+	if (is_loaded(symbols, address))
+		return 0;
+	added = array_add(&symbols->wanted);
+	if (!added)
+		return -ENOMEM;
+	added->address = address;
+	symbols->is_loaded = false;
+	return 0;
 }
 
 /* Read a number. Returns the character behind it; NULL without a number. */
@@ -116,78 +167,156 @@ static bool is_text_type(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
+/* A line of kallsyms; pointers into it. */
+struct kallsyms_line {
+	uint64_t address;
+	char type;
+	const char *name; /* "": data */
+	const char *module;
+};
+
 /*
  * "[nf_tables]" loses its brackets, as /proc/modules has none. "[bpf]" is no module and keeps them.
  * Pseudo modules of generated code ("[__builtin__kprobes]") count as the kernel itself.
  */
-static uint32_t read_module_column(struct kernel_symbols *symbols, char *column)
+static const char *read_module_column(char *column)
 {
 	size_t length = strlen(column);
 
 	if (string_starts_with(column, "[__builtin"))
-		return 0;
+		return "";
 	if (length > 2 && column[0] == '[' && !string_equals(column, "[bpf]")) {
 		column[length - 1] = '\0';
 		column++;
 	}
-	return (uint32_t)(column - symbols->text.data);
+	return column;
 }
 
-/* "ffffffff81000000 T name", followed by "\t[module]" for a module. */
-static int read_symbol(struct kernel_symbols *symbols, char *line, bool *is_any_set)
+/*
+ * "ffffffff81000000 T name", followed by "\t[module]" for a module. Returns whether it is a symbol of
+ * code, or one that ends such a symbol.
+ */
+static bool read_line(struct kernel_symbols *symbols, char *line, bool *is_any_set,
+		      struct kallsyms_line *ret)
 {
-	struct kallsyms_entry entry = {0};
-	char *c = read_hex(line, &entry.address);
-	struct kallsyms_entry *new;
+	char *c = read_hex(line, &ret->address);
 	char *tab;
 
 	if (!c || c[0] != ' ' || !c[1] || c[2] != ' ' || !c[3] || c[3] == '\t')
-		return 0;
-	if (!entry.address)
-		return 0;
+		return false;
+	if (!ret->address)
+		return false;
 	*is_any_set = true;
-	entry.type = c[1];
-	entry.name = (uint32_t)(c + 3 - symbols->text.data);
+	ret->type = c[1];
+	ret->name = c + 3;
+	ret->module = "";
 	tab = strchr(c + 3, '\t');
 	if (tab) {
 		*tab = '\0';
-		entry.module = read_module_column(symbols, tab + 1);
-	} else if (c[3] == '_' && is_bound(symbols, c + 3, entry.address)) {
-		return 0;
+		ret->module = read_module_column(tab + 1);
+	} else if (c[3] == '_' && is_bound(symbols, c + 3, ret->address)) {
+		return false;
 	}
-	if (!is_text_type(entry.type)) {
-		if (!tab)
-			return 0;
-		entry.name = NO_NAME;
-	}
-	new = array_add(&symbols->entries);
-	if (!new)
-		return -ENOMEM;
-	*new = entry;
-	return 0;
+	if (is_text_type(ret->type))
+		return true;
+	ret->name = "";
+	return tab;
 }
 
-static int read_symbols(struct kernel_symbols *symbols)
+/* Whether a symbol is a better one for the addresses at and after it. */
+static bool is_better(const struct kallsyms_line *line, const struct kernel_function *known)
 {
-	char *line = symbols->text.data;
-	char *end = line + symbols->text.length;
-	bool is_any_set = false;
+	static const char ranks[] = "TWwt";
 
-	/* A line has some 45 bytes, and somewhat more than half of them are code. */
-	if (array_reserve(&symbols->entries, symbols->text.length / 64))
-		return -ENOMEM;
-	while (line < end) {
-		char *newline = memchr(line, '\n', (size_t)(end - line));
+	if (line->address != known->start)
+		return line->address > known->start;
+	if (!*line->name || !known->name.length)
+		return *line->name;
+	if (line->type != known->type)
+		return strchr(ranks, line->type) < strchr(ranks, known->type);
+	return symbol_names_compare(line->name, known->name.data) < 0;
+}
+
+/* The list of the kernel, while it is read. */
+struct kallsyms_pass {
+	struct kernel_symbols *symbols;
+	struct text rest; /* the part of a line that has been read */
+	bool is_too_long; /* it will be skipped */
+	bool is_any_set;
+	bool is_any_read;
+	size_t last; /* the wanted address after the last symbol: the next is mostly there, too */
+};
+
+static void kallsyms_pass_release(struct kallsyms_pass *pass)
+{
+	text_release(&pass->rest);
+}
+
+static struct wanted_address *find_after(struct kallsyms_pass *pass, uint64_t address)
+{
+	const struct kernel_symbols *symbols = pass->symbols;
+	struct wanted_address *items = symbols->wanted.items;
+	size_t last = pass->last;
+
+	if ((last < symbols->num_loaded && items[last].address < address) ||
+	    (last && items[last - 1].address >= address))
+		last = pass->last = find_wanted(symbols, address);
+	return last < symbols->num_loaded ? &items[last] : NULL;
+}
+
+static int take_line(struct kallsyms_pass *pass, char *text)
+{
+	struct kallsyms_line line;
+	struct wanted_address *wanted;
+	struct kernel_function *function;
+
+	if (!read_line(pass->symbols, text, &pass->is_any_set, &line))
+		return 0;
+	wanted = find_after(pass, line.address);
+	if (!wanted || !is_better(&line, &wanted->function))
+		return 0;
+	function = &wanted->function;
+	function->start = line.address;
+	function->type = line.type;
+	text_truncate(&function->name, 0);
+	text_append_string(&function->name, line.name);
+	text_truncate(&function->module, 0);
+	text_append_string(&function->module, line.module);
+	return function->name.failed || function->module.failed ? -ENOMEM : 0;
+}
+
+/* The end of a line, as far as it was kept. */
+static int end_line(struct kallsyms_pass *pass)
+{
+	int err = pass->rest.length && !pass->is_too_long ? take_line(pass, pass->rest.data) : 0;
+
+	text_truncate(&pass->rest, 0);
+	pass->is_too_long = false;
+	return err;
+}
+
+static int take_text(struct kallsyms_pass *pass, const char *text, size_t size)
+{
+	pass->is_any_read |= size > 0;
+	while (size) {
+		const char *newline = memchr(text, '\n', size);
+		size_t length = newline ? (size_t)(newline - text) : size;
 		int err;
 
-		if (newline)
-			*newline = '\0';
-		err = read_symbol(symbols, line, &is_any_set);
+		if (pass->rest.length + length > LINE_MAX_BYTES)
+			pass->is_too_long = true;
+		else
+			text_append(&pass->rest, text, length);
+		if (pass->rest.failed)
+			return -ENOMEM;
+		if (!newline)
+			return 0;
+		err = end_line(pass);
 		if (err)
 			return err;
-		line = newline ? newline + 1 : end;
+		text += length + 1;
+		size -= length + 1;
 	}
-	symbols->is_restricted = symbols->text.length && !is_any_set;
 	return 0;
 }
 
@@ -229,60 +358,59 @@ static int read_modules(struct kernel_symbols *symbols)
 	return 0;
 }
 
-/* Order by address. If an address has several names, the best is last, where a search finds it. */
-static int compare_entries(const void *left, const void *right, void *context)
+static int compare_wanted(const void *left, const void *right)
 {
-	const struct kallsyms_entry *a = left;
-	const struct kallsyms_entry *b = right;
-	const char *text = context;
-	static const char ranks[] = "TWwt";
+	const struct wanted_address *a = left;
+	const struct wanted_address *b = right;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->name == NO_NAME || b->name == NO_NAME)
-		return (a->name != NO_NAME) - (b->name != NO_NAME);
-	if (a->type != b->type)
-		return (int)(strchr(ranks, b->type) - strchr(ranks, a->type));
-	return symbol_names_compare(text + b->name, text + a->name);
+	return (a->address > b->address) - (a->address < b->address);
 }
 
-static void sort_entries(struct kernel_symbols *symbols)
+/* Forget earlier lists, and put the addresses into order. */
+static void start_pass(struct kallsyms_pass *pass)
 {
-	if (symbols->entries.length > 1)
-		qsort_r(symbols->entries.items, symbols->entries.length,
-			sizeof(*symbols->entries.items), compare_entries, symbols->text.data);
-}
-
-/* Takes the kernel's list, and leaves it empty. */
-static int take_lists(struct kernel_symbols *symbols, struct text *kallsyms, const char *modules,
-		      size_t modules_size)
-{
-	int err;
+	struct kernel_symbols *symbols = pass->symbols;
 
 	clear(symbols);
-	symbols->text = *kallsyms;
-	*kallsyms = (struct text){0};
-	text_append(&symbols->text, NULL, 0); /* adds a NUL if there is no list */
-	text_append(&symbols->modules_text, modules, modules_size);
-	if (symbols->text.failed || symbols->modules_text.failed)
-		return -ENOMEM;
-	err = read_symbols(symbols);
+	if (symbols->wanted.length)
+		qsort(symbols->wanted.items, symbols->wanted.length, sizeof(*symbols->wanted.items),
+		      compare_wanted);
+	symbols->num_loaded = symbols->wanted.length;
+}
+
+static int finish_pass(struct kallsyms_pass *pass)
+{
+	struct kernel_symbols *symbols = pass->symbols;
+	size_t with_function = NO_FUNCTION;
+	int err = end_line(pass);
+
 	if (err)
 		return err;
-	err = read_modules(symbols);
-	if (err)
-		return err;
-	sort_entries(symbols);
+	for (size_t i = 0; i < symbols->wanted.length; i++) {
+		if (symbols->wanted.items[i].function.start)
+			with_function = i;
+		symbols->wanted.items[i].with_function = with_function;
+	}
+	symbols->is_restricted = pass->is_any_read && !pass->is_any_set;
+	symbols->is_loaded = true;
 	return 0;
 }
 
 int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsyms,
 			     size_t kallsyms_size, const char *modules, size_t modules_size)
 {
-	struct text list = {0};
+	_cleanup_(kallsyms_pass_release) struct kallsyms_pass pass = {.symbols = symbols};
+	int err;
 
-	text_append(&list, kallsyms, kallsyms_size);
-	return take_lists(symbols, &list, modules, modules_size);
+	start_pass(&pass);
+	text_append(&symbols->modules_text, modules, modules_size);
+	if (symbols->modules_text.failed)
+		return -ENOMEM;
+	err = read_modules(symbols);
+	if (err)
+		return err;
+	err = take_text(&pass, kallsyms, kallsyms_size);
+	return err ? err : finish_pass(&pass);
 }
 
 static int read_proc_file(const char *proc_root, const char *name, size_t limit, struct text *ret)
@@ -309,40 +437,76 @@ static bool is_list_given(void)
 	       !fstatfs(STDIN_FILENO, &system) && system.f_type == PROC_SUPER_MAGIC;
 }
 
-static int read_list(const char *proc_root, struct text *ret)
+/* The list of the kernel, or a negative errno. The caller closes it, unless it is standard input. */
+static int open_list(const char *proc_root)
 {
+	_cleanup_free_ char *path = NULL;
+	int fd;
+
 	if (string_equals(proc_root, "/proc") && is_list_given() &&
 	    lseek(STDIN_FILENO, 0, SEEK_SET) == 0)
-		return file_read_fd(STDIN_FILENO, KALLSYMS_MAX_BYTES, ret) == -ENOMEM ? -ENOMEM : 0;
-	return read_proc_file(proc_root, "kallsyms", KALLSYMS_MAX_BYTES, ret);
+		return STDIN_FILENO;
+	if (asprintf(&path, "%s/kallsyms", proc_root) < 0)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
-static bool texts_are_equal(const struct text *a, const struct text *b)
+/* Returns 0, -ENOMEM, or another negative errno if the list cannot be read to its end. */
+static int take_list(struct kallsyms_pass *pass, int fd)
 {
-	return a->length == b->length && (!a->length || memcmp(a->data, b->data, a->length) == 0);
+	char chunk[16384];
+	size_t left = KALLSYMS_MAX_BYTES;
+
+	for (;;) {
+		ssize_t got = read(fd, chunk, sizeof(chunk));
+		int err;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return finish_pass(pass);
+		if ((size_t)got > left)
+			return -EFBIG;
+		left -= (size_t)got;
+		err = take_text(pass, chunk, (size_t)got);
+		if (err)
+			return err;
+	}
+}
+
+static int load_lists(struct kernel_symbols *symbols, const char *proc_root)
+{
+	_cleanup_(kallsyms_pass_release) struct kallsyms_pass pass = {.symbols = symbols};
+	int fd = open_list(proc_root);
+	int err;
+
+	if (fd == -ENOMEM)
+		return fd;
+	start_pass(&pass);
+	err = fd < 0 ? fd : take_list(&pass, fd);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	if (err == -ENOMEM)
+		return err;
+	/* A list that is missing or not readable counts as empty. */
+	if (err) {
+		kallsyms_pass_release(&pass);
+		pass = (struct kallsyms_pass){.symbols = symbols};
+		start_pass(&pass);
+		err = finish_pass(&pass);
+		if (err)
+			return err;
+	}
+	err = read_proc_file(proc_root, "modules", MODULES_MAX_BYTES, &symbols->modules_text);
+	return err ? err : read_modules(symbols);
 }
 
 int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root)
 {
-	_cleanup_(text_release) struct text kallsyms = {0};
-	_cleanup_(text_release) struct text modules = {0};
-	int err = read_proc_file(proc_root, "modules", MODULES_MAX_BYTES, &modules);
-
-	if (err)
-		return err;
-	if (symbols->is_loaded && texts_are_equal(&modules, &symbols->modules_as_read))
-		return 0;
-	err = read_list(proc_root, &kallsyms);
-	if (err)
-		return err;
-	err = take_lists(symbols, &kallsyms, modules.data, modules.length);
-	if (err)
-		return err;
-	text_release(&symbols->modules_as_read);
-	symbols->modules_as_read = modules;
-	modules = (struct text){0};
-	symbols->is_loaded = true;
-	return 0;
+	return symbols->is_loaded || !symbols->wanted.length ? 0 : load_lists(symbols, proc_root);
 }
 
 int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t start, uint64_t size_bytes,
@@ -391,36 +555,39 @@ static const struct module_range *find_module(const struct kernel_symbols *symbo
 	return NULL;
 }
 
-/* The last entry at or below the address, or NULL. */
-static const struct kallsyms_entry *find_entry(const struct kernel_symbols *symbols,
-					       uint64_t address)
+/* The last symbol at or below a wanted address, or NULL. */
+static const struct kernel_function *find_function(const struct kernel_symbols *symbols,
+						   uint64_t address)
 {
-	size_t count = array_count_front(&symbols->entries, entry, entry->address <= address);
+	const struct wanted_address *items = symbols->wanted.items;
+	size_t with_function = is_loaded(symbols, address)
+				       ? items[find_wanted(symbols, address)].with_function
+				       : NO_FUNCTION;
 
-	return count ? &symbols->entries.items[count - 1] : NULL;
+	return with_function == NO_FUNCTION ? NULL : &items[with_function].function;
 }
 
-static const char *get_module_name(const struct kernel_symbols *symbols,
-				   const struct kallsyms_entry *entry)
+static const char *get_module_name(const struct kernel_function *function)
 {
-	return entry->module ? symbols->text.data + entry->module : "[kernel]";
+	return function->module.length ? function->module.data : "[kernel]";
 }
 
 /* The upper bound for the end of a symbol, if no other symbol follows before. */
-static uint64_t get_limit(const struct kernel_symbols *symbols, const struct kallsyms_entry *entry)
+static uint64_t get_limit(const struct kernel_symbols *symbols,
+			  const struct kernel_function *function)
 {
-	uint64_t address = entry->address;
+	uint64_t address = function->start;
 	const struct module_range *module = find_module(symbols, address);
 
 	if (module)
 		return module->end;
-	for (size_t i = 0; !entry->module && i < ARRAY_LENGTH(symbols->bounds); i++) {
+	for (size_t i = 0; !function->module.length && i < ARRAY_LENGTH(symbols->bounds); i++) {
 		const struct text_bounds *bounds = &symbols->bounds[i];
 
 		if (address >= bounds->start && address < bounds->end)
 			return bounds->end;
 	}
-	if (string_equals(get_module_name(symbols, entry), "[bpf]"))
+	if (string_equals(get_module_name(function), "[bpf]"))
 		return (address | (BPF_PACK_BYTES - 1)) + 1;
 	return (address | (PAGE_BYTES - 1)) + 1;
 }
@@ -428,19 +595,19 @@ static uint64_t get_limit(const struct kernel_symbols *symbols, const struct kal
 int kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
 			struct kernel_symbol *ret)
 {
-	const struct kallsyms_entry *entry = find_entry(symbols, address);
+	const struct kernel_function *function = find_function(symbols, address);
 	const struct module_range *module;
 	uint64_t limit;
 
 	if (find_added(symbols, address, ret))
 		return 0;
 	/* A limit of 0 is the end of the address space. */
-	limit = entry ? get_limit(symbols, entry) : 0;
-	if (entry && entry->name != NO_NAME && address <= limit - 1) {
+	limit = function ? get_limit(symbols, function) : 0;
+	if (function && function->name.length && address <= limit - 1) {
 		*ret = (struct kernel_symbol){
-			.name = symbols->text.data + entry->name,
-			.module = get_module_name(symbols, entry),
-			.offset = address - entry->address,
+			.name = function->name.data,
+			.module = get_module_name(function),
+			.offset = address - function->start,
 		};
 		return 0;
 	}

@@ -1,6 +1,7 @@
 /*
  * Names of kernel code: the kernel itself, its modules, BPF programs. Sources are kallsyms and the
- * PERF_RECORD_KSYMBOL events of the recording, as BPF programs may be gone at its end.
+ * PERF_RECORD_KSYMBOL events of the recording, as BPF programs may be gone at its end. kallsyms has
+ * megabytes: only symbols of addresses that are asked for are kept.
  *
  * Not thread-safe.
  */
@@ -24,10 +25,13 @@ struct kernel_symbol {
 struct kernel_symbols *kernel_symbols_new(void); /* NULL when out of memory */
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
+/* An address that kernel_symbols_find() will get; before the lists are read. Returns 0 or -ENOMEM. */
+_must_check_ int kernel_symbols_want(struct kernel_symbols *symbols, uint64_t address);
+
 /*
  * Read PROC_ROOT/kallsyms and PROC_ROOT/modules. For the running kernel ("/proc"), standard input
- * is read instead if it is /proc/kallsyms. If they were read before and the modules are still the
- * same, nothing happens. Unreadable files count as empty.
+ * is read instead if it is /proc/kallsyms. Nothing happens if they were read for all the addresses
+ * before. Unreadable files count as empty.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -51,7 +55,7 @@ _must_check_ int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t sta
 				    uint64_t size_bytes, const char *name);
 
 /*
- * The symbol that contains the address. It ends at the next one, or at the end of kernel text
+ * The symbol that contains a wanted address. It ends at the next one, or at the end of kernel text
  * (_etext, _einittext) or of its module. If no such end is known, it ends with its page.
  *
  * ret   borrowed until the next load

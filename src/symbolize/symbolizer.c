@@ -15,8 +15,9 @@
  * So profiles with and without debug files can be compared. An address beyond the end of a symbol
  * does not get that symbol's name: a wrong name is worse than none.
  *
- * Locations are sorted by file, because debug information is by far the largest data here: that of
- * one file is open at a time, and closed after the file's last location, unless it is small.
+ * Locations are sorted by file, as symbols and debug information are by far the largest data here:
+ * one file is open at a time. Within a file with debug information they are sorted by compilation
+ * unit.
  *
  * Generated code whose address had another name before already has its frames: the code that adds a
  * sample knows its time. The first name of an address is assigned here, and also applies to earlier
@@ -57,8 +58,6 @@ struct symbolizer {
 	char *proc_root;
 	struct code_files *code_files;
 	struct kernel_symbols *kernel;
-	bool is_kernel_fresh;    /* read in this call of symbolizer_name_profile() */
-	bool is_kernel_retained; /* read for all calls */
 	struct demangler *demangler;
 	char *unread_path; /* of struct unread_debug_info */
 	bool is_unread_split;
@@ -311,36 +310,46 @@ static int name_in_file(struct collected_frames *collected, const struct locatio
 			 get_caution(symbolizer, location->owner));
 }
 
-static int load_kernel(struct symbolizer *symbolizer)
+/* Whether a location is to be given frames. */
+static bool is_unnamed(const struct symbolizer *symbolizer, const struct profile *profile,
+		       uint32_t id)
 {
-	int err;
+	const struct symbolizer_opts *opts = &symbolizer->opts;
+	const struct location *location = profile_get_location(profile, id);
 
-	if (symbolizer->is_kernel_fresh)
-		return 0;
-	err = kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
-	symbolizer->is_kernel_fresh = !err;
-	return err;
+	return !location->num_frames && location->space != LOCATION_NAMED &&
+	       !(opts->duty.is_named && opts->duty.is_named(id, opts->context));
 }
 
-int symbolizer_read_kernel(struct symbolizer *symbolizer)
+static int want_kernel(struct symbolizer *symbolizer, const struct profile *profile)
 {
-	int err = load_kernel(symbolizer);
+	for (uint32_t i = 0; i < profile_count_locations(profile); i++) {
+		const struct location *location = profile_get_location(profile, i);
+		int err;
 
-	symbolizer->is_kernel_retained = !err;
-	return err;
+		if (location->space != LOCATION_KERNEL || !is_unnamed(symbolizer, profile, i))
+			continue;
+		err = kernel_symbols_want(symbolizer->kernel, location->address);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int symbolizer_read_kernel(struct symbolizer *symbolizer, const struct profile *profile)
+{
+	int err = want_kernel(symbolizer, profile);
+
+	return err ? err : kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
 }
 
 static int name_in_kernel(struct collected_frames *collected, const struct location *location)
 {
 	struct symbolizer *symbolizer = collected->symbolizer;
 	struct kernel_symbol symbol;
-	int err;
 
 	collected->kind = FRAME_KERNEL;
 	collected->module = "[kernel]";
-	err = load_kernel(symbolizer);
-	if (err)
-		return err;
 	if (kernel_symbols_find(symbolizer->kernel, location->address, &symbol))
 		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
 	collected->module = symbol.module;
@@ -426,6 +435,8 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 /* A location to symbolize; sorted by file. */
 struct task {
 	uint32_t location;
+	uint32_t file; /* of those that are merged with the owner the first; else the owner */
+	uint32_t unit; /* compilation unit, when the file is open */
 	uint32_t owner;
 	uint64_t address;
 	uint8_t space;
@@ -440,34 +451,40 @@ static int compare_tasks(const void *left, const void *right)
 	/* Kernel and generated code first: its names are certain, and quick to find. */
 	if (a->space != b->space)
 		return a->space > b->space ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return (a->address > b->address) - (a->address < b->address);
 }
 
 /* Every location without frames. Returns NULL when out of memory; the caller frees it. */
-static struct task *list_tasks(const struct symbolizer *symbolizer, const struct profile *profile,
+static struct task *list_tasks(struct symbolizer *symbolizer, const struct profile *profile,
 			       size_t *ret_num)
 {
-	const struct symbolizer_opts *opts = &symbolizer->opts;
 	uint32_t num_locations = profile_count_locations(profile);
-	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
+	_cleanup_free_ struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
 	size_t num_tasks = 0;
 
 	if (!tasks)
 		return NULL;
 	for (uint32_t i = 0; i < num_locations; i++) {
 		const struct location *location = profile_get_location(profile, i);
+		uint32_t file = location->owner;
 
-		if (location->num_frames || location->space == LOCATION_NAMED)
-			continue;
-		if (opts->duty.is_named && opts->duty.is_named(i, opts->context))
+		if (!is_unnamed(symbolizer, profile, i))
 			continue;
 		if (location_is_in_module(location) &&
 		    get_caution(symbolizer, location->owner) == READ_NOTHING)
 			continue;
+		if (location_is_in_module(location) &&
+		    code_files_get_first(symbolizer->code_files, location->owner, &file))
+			return NULL;
 		tasks[num_tasks++] = (struct task){
 			.location = i,
+			.file = file,
 			.owner = location->owner,
 			.address = location->address,
 			.space = location->space,
@@ -476,7 +493,7 @@ static struct task *list_tasks(const struct symbolizer *symbolizer, const struct
 	}
 	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
 	*ret_num = num_tasks;
-	return tasks;
+	return return_ptr(tasks);
 }
 
 static void start(const struct symbolizer *symbolizer, uint32_t file)
@@ -487,35 +504,78 @@ static void start(const struct symbolizer *symbolizer, uint32_t file)
 		opts->duty.start(file, opts->context);
 }
 
+/* The number of tasks at the front that are of one file, or of one owner that is no file. */
+static size_t count_of_file(const struct task *tasks, size_t num_tasks)
+{
+	size_t count = 1;
+
+	while (count < num_tasks && tasks[count].space == tasks->space &&
+	       tasks[count].file == tasks->file)
+		count++;
+	return count;
+}
+
+/* Debug information is dropped after each unit. Returns 0 or -ENOMEM. */
+static int sort_by_unit(struct symbolizer *symbolizer, const struct profile *profile,
+			struct task *tasks, size_t num_tasks)
+{
+	struct code_file *code_file;
+	struct inlines *inlines;
+	int err;
+
+	if (symbolizer->opts.no_inlines || get_caution(symbolizer, tasks->owner) != READ_ALL)
+		return 0;
+	err = code_files_get(symbolizer->code_files, tasks->owner, &code_file);
+	if (!err)
+		err = code_file_get_inlines(code_file, &inlines);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (!inlines)
+		return 0;
+	for (size_t i = 0; i < num_tasks; i++) {
+		uint64_t elf_address;
+
+		tasks[i].unit = INLINES_NO_UNIT;
+		if (!get_elf_address(code_file_get_objfile(code_file),
+				     profile_get_location(profile, tasks[i].location),
+				     &elf_address))
+			tasks[i].unit = inlines_get_unit(inlines, elf_address);
+	}
+	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
+	return 0;
+}
+
 int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
 {
 	const struct symbolizer_opts *opts = &symbolizer->opts;
 	size_t num_tasks;
 	_cleanup_free_ struct task *tasks = list_tasks(symbolizer, profile, &num_tasks);
+	int kernel_err = symbolizer_read_kernel(symbolizer, profile);
+	size_t end_of_file = 0;
 
-	if (!tasks)
+	if (!tasks || kernel_err)
 		return -ENOMEM;
-	symbolizer->is_kernel_fresh = symbolizer->is_kernel_retained;
 	for (size_t i = 0; i < num_tasks; i++) {
-		const struct task *task = &tasks[i];
-		bool is_first_of_owner =
-			!i || task[-1].space != task->space || task[-1].owner != task->owner;
-		bool is_last_of_owner = i + 1 == num_tasks || task[1].space != task->space ||
-					task[1].owner != task->owner;
-		struct code_file *code_file;
-		int err;
+		struct task *task = &tasks[i];
+		int err = 0;
 
-		if (is_first_of_owner)
+		if (i == end_of_file) {
+			end_of_file += count_of_file(task, num_tasks - i);
 			start(symbolizer, task->is_in_module ? task->owner : FILE_NONE);
-		err = name_location(symbolizer, profile, task->location);
+			if (task->is_in_module)
+				err = sort_by_unit(symbolizer, profile, task, end_of_file - i);
+		}
+		/* Files that are merged are blamed one by one. */
+		if (task->is_in_module)
+			start(symbolizer, task->owner);
+		if (!err)
+			err = name_location(symbolizer, profile, task->location);
 		if (err)
 			return err;
-		if (is_last_of_owner && task->is_in_module &&
-		    code_files_get(symbolizer->code_files, task->owner, &code_file) == 0)
-			code_files_trim(symbolizer->code_files, code_file);
 		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
 			opts->progress((uint32_t)(i + 1), (uint32_t)num_tasks, opts->context);
 	}
+	code_files_close(symbolizer->code_files);
 	return 0;
 }
 

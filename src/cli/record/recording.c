@@ -310,6 +310,8 @@ int recording_stop(struct recording *recording)
 		account_read_max_rss_bytes() +
 		recorder_get_account(recording->recorder).tables.worker_rss_bytes;
 	recording->stop_ns = clock_now_ns();
+	/* The processes that finish it share this one's memory, and write into it. */
+	malloc_trim(0);
 	return err ? fail(err, &error) : 0;
 }
 

@@ -168,15 +168,6 @@ static int keep_files(const struct symbolizers *symbolizers, int first, int seco
 	return confinement_close_others(&kept);
 }
 
-static bool has_unnamed_kernel_code(struct symbolizer_process *process)
-{
-	for (uint32_t i = 0; i < profile_count_locations(process->profile); i++)
-		if (profile_get_location(process->profile, i)->space == LOCATION_KERNEL &&
-		    !is_named(i, process))
-			return true;
-	return false;
-}
-
 static int add_kernel_code(const struct symbolizers *symbolizers, struct symbolizer *symbolizer)
 {
 	struct recorded_code code = recorder_get_code(symbolizers->recorder);
@@ -192,23 +183,54 @@ static int add_kernel_code(const struct symbolizers *symbolizers, struct symboli
 	return 0;
 }
 
+static int compare_owners(const void *left, const void *right, void *context)
+{
+	const struct location *a = profile_get_location(context, *(const uint32_t *)left);
+	const struct location *b = profile_get_location(context, *(const uint32_t *)right);
+
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/*
+ * The outermost locations of all user stacks by frame pointers, file by file; some more than once.
+ * Returns NULL when out of memory; the caller frees it.
+ */
+static uint32_t *list_outermost(const struct symbolizer_process *process, size_t *ret_count)
+{
+	size_t num_stacks;
+	const struct user_stack_count *stacks =
+		recorder_get_user_stacks(process->symbolizers->recorder, &num_stacks);
+	uint32_t *locations = calloc(num_stacks + 1, sizeof(*locations));
+	size_t count = 0;
+
+	if (!locations)
+		return NULL;
+	for (size_t i = 0; i < num_stacks; i++)
+		if (stacks[i].stack != STACK_EMPTY)
+			locations[count++] =
+				profile_find_outermost(process->profile, stacks[i].stack);
+	qsort_r(locations, count, sizeof(*locations), compare_owners, process->profile);
+	*ret_count = count;
+	return locations;
+}
+
 /* Stacks by frame pointers are complete if the outermost function has no caller. */
 static int send_outermost(struct symbolizer_process *process, struct symbolizer *symbolizer)
 {
 	size_t count;
-	const struct user_stack_count *stacks =
-		recorder_get_user_stacks(process->symbolizers->recorder, &count);
+	_cleanup_free_ uint32_t *locations = list_outermost(process, &count);
 
+	if (!locations)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t location;
 		int err;
 
-		if (stacks[i].stack == STACK_EMPTY)
+		if ((i && locations[i] == locations[i - 1]) ||
+		    !symbolizer_is_outermost(symbolizer, process->profile, locations[i]))
 			continue;
-		location = profile_find_outermost(process->profile, stacks[i].stack);
-		if (!symbolizer_is_outermost(symbolizer, process->profile, location))
-			continue;
-		err = name_writer_add_outermost(process->writer, location);
+		err = name_writer_add_outermost(process->writer, locations[i]);
 		if (err)
 			return err;
 	}
@@ -259,8 +281,8 @@ static int run_process(struct symbolizers *symbolizers)
 	if (!symbolizer || !process.writer)
 		return -ENOMEM;
 	err = add_kernel_code(symbolizers, symbolizer);
-	if (!err && has_unnamed_kernel_code(&process))
-		err = symbolizer_read_kernel(symbolizer);
+	if (!err)
+		err = symbolizer_read_kernel(symbolizer, process.profile);
 	if (!err)
 		err = keep_files(symbolizers, symbolizers->stream, symbolizers->questions[0]);
 	if (err)

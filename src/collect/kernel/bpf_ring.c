@@ -8,6 +8,9 @@
 /* Every record starts at a multiple of this, so that its head never wraps. */
 #define RECORD_ALIGN 8
 
+/* Part of the data that is mapped at a time. */
+#define WINDOW_BYTES (256u << 10)
+
 static size_t page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -21,7 +24,7 @@ int bpf_ring_init(struct bpf_ring *ring, int fd, size_t size_bytes)
 
 	if (consumed == MAP_FAILED)
 		return -errno;
-	produced = mmap(NULL, page + size_bytes, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	produced = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)page);
 	if (produced == MAP_FAILED) {
 		int err = -errno;
 
@@ -30,41 +33,78 @@ int bpf_ring_init(struct bpf_ring *ring, int fd, size_t size_bytes)
 	}
 	/* Processes without rights are forked of us. */
 	(void)madvise(consumed, page, MADV_DONTFORK);
-	(void)madvise(produced, page + size_bytes, MADV_DONTFORK);
+	(void)madvise(produced, page, MADV_DONTFORK);
 	*ring = (struct bpf_ring){
 		.fd = fd,
 		.consumed = consumed,
-		.pages = produced,
 		.produced = produced,
-		.data = (const char *)produced + page,
 		.size_bytes = size_bytes,
+		.window_bytes = size_bytes < WINDOW_BYTES ? size_bytes : WINDOW_BYTES,
 	};
 	return 0;
+}
+
+static void unmap_window(struct bpf_ring *ring)
+{
+	if (ring->window)
+		munmap((void *)(uintptr_t)ring->window, ring->window_bytes);
+	ring->window = NULL;
 }
 
 void bpf_ring_release(struct bpf_ring *ring)
 {
 	if (ring->consumed) {
 		munmap(ring->consumed, page_bytes());
-		munmap(ring->pages, page_bytes() + ring->size_bytes);
+		munmap((void *)(uintptr_t)ring->produced, page_bytes());
+		unmap_window(ring);
 		close(ring->fd);
 	}
-	text_release(&ring->wrapped);
+	text_release(&ring->crossing);
 	*ring = (struct bpf_ring){.fd = -1};
+}
+
+/*
+ * The bytes at a position, and how many of them are mapped; NULL if they cannot be mapped. Sizes and
+ * starts of windows are powers of two, so a window never wraps.
+ */
+static const char *get_bytes(struct bpf_ring *ring, uint64_t position, size_t *ret_mapped)
+{
+	size_t offset = position & (ring->size_bytes - 1);
+	size_t in_window = offset & (ring->window_bytes - 1);
+	void *window;
+
+	if (!ring->window || ring->window_start != offset - in_window) {
+		unmap_window(ring);
+		window = mmap(NULL, ring->window_bytes, PROT_READ, MAP_SHARED, ring->fd,
+			      (off_t)(2 * page_bytes() + offset - in_window));
+		if (window == MAP_FAILED)
+			return NULL;
+		(void)madvise(window, ring->window_bytes, MADV_DONTFORK);
+		ring->window = window;
+		ring->window_start = offset - in_window;
+	}
+	*ret_mapped = ring->window_bytes - in_window;
+	return ring->window + in_window;
 }
 
 /* The bytes at a position, contiguous; NULL when out of memory. */
 static const void *get_record(struct bpf_ring *ring, uint64_t position, size_t size)
 {
-	size_t start = position & (ring->size_bytes - 1);
-	size_t first = ring->size_bytes - start;
+	size_t mapped;
+	const char *bytes = get_bytes(ring, position, &mapped);
 
-	if (size <= first)
-		return ring->data + start;
-	text_truncate(&ring->wrapped, 0);
-	text_append(&ring->wrapped, ring->data + start, first);
-	text_append(&ring->wrapped, ring->data, size - first);
-	return ring->wrapped.failed ? NULL : ring->wrapped.data;
+	if (!bytes || size <= mapped)
+		return bytes;
+	text_truncate(&ring->crossing, 0);
+	while (bytes && size) {
+		size_t part = size < mapped ? size : mapped;
+
+		text_append(&ring->crossing, bytes, part);
+		position += part;
+		size -= part;
+		bytes = size ? get_bytes(ring, position, &mapped) : bytes;
+	}
+	return bytes && !ring->crossing.failed ? ring->crossing.data : NULL;
 }
 
 int bpf_ring_read(struct bpf_ring *ring,
@@ -74,12 +114,15 @@ int bpf_ring_read(struct bpf_ring *ring,
 	uint64_t end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
 
 	while (position < end) {
-		const uint32_t *head =
-			(const void *)(ring->data + (position & (ring->size_bytes - 1)));
-		uint32_t length = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+		size_t mapped;
+		/* Records are aligned: a head is in one window. */
+		const uint32_t *head = (const void *)get_bytes(ring, position, &mapped);
+		uint32_t length = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 		size_t size = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		int err = 0;
 
+		if (!head)
+			return -ENOMEM;
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			/* Reserved but not submitted: records after it have to wait as well. */
 			break;

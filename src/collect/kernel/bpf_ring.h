@@ -2,7 +2,8 @@
  * A ring that BPF programs write records to (BPF_MAP_TYPE_RINGBUF).
  *
  * libbpf's reader maps the data twice in a row, so that records do not wrap, and both mappings
- * count in our RSS. This reader maps it once, and copies the rare record that wraps.
+ * count in our RSS. This reader maps the part that it reads, and copies the rare record that crosses
+ * its end.
  *
  * Source: Documentation/bpf/ringbuf.rst in the kernel.
  *
@@ -20,11 +21,12 @@
 struct bpf_ring {
 	int fd;
 	uint64_t *consumed;       /* bytes ever read; a page that we write */
-	void *pages;              /* a page that the kernel writes, then the data */
-	const uint64_t *produced; /* in that page: bytes ever written */
-	const char *data;
-	size_t size_bytes;   /* of the data; a power of two */
-	struct text wrapped; /* copy of a record that wraps */
+	const uint64_t *produced; /* bytes ever written; a page that the kernel writes */
+	size_t size_bytes;        /* of the data; a power of two */
+	const char *window;       /* the part of the data that is mapped; NULL: nothing yet */
+	size_t window_start;      /* in the data */
+	size_t window_bytes;
+	struct text crossing; /* copy of a record that crosses the end of the window */
 };
 
 /*

@@ -98,14 +98,19 @@ void side_band_set_thread_times(struct side_band *side_band, struct thread_times
 	side_band->thread_times = times;
 }
 
+void side_band_close(struct side_band *side_band)
+{
+	array_for_each (&side_band->rings, ring)
+		perf_ring_release(&ring->ring);
+	array_release(&side_band->rings);
+}
+
 void side_band_free(struct side_band *side_band)
 {
 	if (!side_band)
 		return;
-	array_for_each (&side_band->rings, ring)
-		perf_ring_release(&ring->ring);
+	side_band_close(side_band);
 	followed_pids_release(&side_band->followed);
-	array_release(&side_band->rings);
 	array_release(&side_band->kernel_code);
 	free(side_band);
 }

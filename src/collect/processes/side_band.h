@@ -65,6 +65,8 @@ int side_band_explain(int err, struct error *error);
 
 /* Stop listening to a CPU that went away. */
 void side_band_close_cpu(struct side_band *side_band, int cpu);
+/* Stop listening to all, and free the rings: nothing can be read any more. */
+void side_band_close(struct side_band *side_band);
 
 /* Ring file descriptors to wait on: calls visit for each. */
 void side_band_for_each_fd(struct side_band *side_band, void (*visit)(int fd, void *context),

@@ -492,6 +492,11 @@ int sampler_read(struct sampler *sampler)
 	return bpf_rings_read(&sampler->rings, sampler->opts.on_record, sampler->opts.context);
 }
 
+void sampler_close_rings(struct sampler *sampler)
+{
+	bpf_rings_release(&sampler->rings);
+}
+
 int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
 			  int (*handle)(const void *record, size_t size, void *context),
 			  void *context, uint64_t *ret_num)

@@ -103,6 +103,8 @@ void sampler_disable(struct sampler *sampler);
 int sampler_get_fd(const struct sampler *sampler);
 /* Pass on all records of the rings. Returns 0 or the error of on_record(). */
 _must_check_ int sampler_read(struct sampler *sampler);
+/* After the last reading: unmap the rings, which are megabytes. */
+void sampler_close_rings(struct sampler *sampler);
 
 /*
  * After sampler_disable(): pass on threads that wait, until then or until_ns (CLOCK_BOOTTIME),

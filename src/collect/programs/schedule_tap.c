@@ -432,7 +432,11 @@ int schedule_tap_stop(struct schedule_tap *tap)
 		if (err)
 			return err;
 	}
-	return read_started_batches(tap);
+	err = read_started_batches(tap);
+	if (err)
+		return err;
+	bpf_rings_release(&tap->rings);
+	return 0;
 }
 
 int schedule_tap_get_fd(const struct schedule_tap *tap)

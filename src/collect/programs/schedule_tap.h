@@ -41,7 +41,10 @@ void schedule_tap_free(struct schedule_tap *tap);
 /* Start recording. Returns 0 or -ENOTSUP with error filled. */
 _must_check_ int schedule_tap_start(struct schedule_tap *tap, struct error *error);
 
-/* Stop, and pass on the batches that CPUs have not filled. Returns as schedule_tap_read(). */
+/*
+ * Stop, pass on the batches that CPUs have not filled, and free the rings. Returns as
+ * schedule_tap_read().
+ */
 _must_check_ int schedule_tap_stop(struct schedule_tap *tap);
 
 /* A descriptor that is readable when a ring should be read. */

@@ -585,6 +585,7 @@ bool publisher_wait(struct publisher *publisher, uint64_t until_ns)
 void publisher_finish(struct publisher *publisher)
 {
 	table_builder_finish(publisher->builder);
+	unwind_store_close(publisher->store);
 }
 
 struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher)

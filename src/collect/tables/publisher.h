@@ -65,7 +65,7 @@ enum walk_end publisher_walk(struct publisher *publisher, const struct process *
  */
 uint64_t publisher_get_taken_count(const struct publisher *publisher);
 
-/* No more tables are needed. */
+/* No more tables are needed. Of this publisher only counts can be read then. */
 void publisher_finish(struct publisher *publisher);
 
 struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher);

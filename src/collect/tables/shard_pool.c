@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,7 +39,8 @@ struct shard_pool {
 	int shards_fd;
 	pthread_mutex_t making; /* held while shards are made, which takes time */
 	pthread_mutex_t lock;   /* of the members below, held shortly */
-	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* NULL: not mapped */
+	int fds[UNWIND_MAX_SHARDS];                     /* of their maps; of those that are made */
 	uint32_t num_made;
 	uint32_t num_pending; /* after these: their call has not returned yet */
 	uint32_t num_taken;
@@ -64,23 +66,56 @@ struct shard_pool *shard_pool_new(int shards_fd)
 	return pool;
 }
 
+/* The lock is held. */
+static void unmap(struct shard_pool *pool, uint32_t number)
+{
+	if (pool->shards[number])
+		munmap(pool->shards[number], sizeof(*pool->shards[number]));
+	pool->shards[number] = NULL;
+}
+
+/* The lock is held. */
+static void unmap_all(struct shard_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->num_made; i++)
+		unmap(pool, i);
+}
+
+/* The maker is not waited for: it may be in a call that takes long. */
+void shard_pool_close(struct shard_pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->is_closing = true;
+	pthread_cond_signal(&pool->is_asked);
+	unmap_all(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
 void shard_pool_free(struct shard_pool *pool)
 {
 	if (!pool)
 		return;
-	if (pool->has_maker) {
-		pthread_mutex_lock(&pool->lock);
-		pool->is_closing = true;
-		pthread_cond_signal(&pool->is_asked);
-		pthread_mutex_unlock(&pool->lock);
+	shard_pool_close(pool);
+	if (pool->has_maker)
 		pthread_join(pool->maker, NULL);
-	}
+	unmap_all(pool);
 	for (uint32_t i = 0; i < pool->num_made; i++)
-		munmap(pool->shards[i], sizeof(struct unwind_shard));
+		close(pool->fds[i]);
 	pthread_cond_destroy(&pool->is_asked);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_mutex_destroy(&pool->making);
 	free(pool);
+}
+
+static int map_shard(int fd, struct unwind_shard **ret)
+{
+	void *memory = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not inherited by our children */
+	*ret = memory;
+	return 0;
 }
 
 static int make_memory(struct unwind_shard **ret, int *ret_fd)
@@ -88,21 +123,15 @@ static int make_memory(struct unwind_shard **ret, int *ret_fd)
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(uint32_t), sizeof(**ret),
 				1, &opts);
-	void *memory;
+	int err;
 
 	if (fd < 0)
 		return fd;
-	memory = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED) {
-		int err = -errno;
-
+	err = map_shard(fd, ret);
+	if (err)
 		close(fd);
-		return err;
-	}
-	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not inherited by our children */
-	*ret = memory;
 	*ret_fd = fd;
-	return 0;
+	return err;
 }
 
 /* Shards that are about to be put into the map. */
@@ -131,8 +160,10 @@ static uint32_t put_batch(int shards_fd, const struct batch *batch)
 static void note_pending(struct shard_pool *pool, const struct batch *batch)
 {
 	pthread_mutex_lock(&pool->lock);
-	for (uint32_t i = 0; i < batch->count; i++)
+	for (uint32_t i = 0; i < batch->count; i++) {
 		pool->shards[batch->numbers[i]] = batch->shards[i];
+		pool->fds[batch->numbers[i]] = batch->fds[i];
+	}
 	pool->num_pending = batch->count;
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -180,10 +211,9 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 	num_put = pool->num_made - first;
 	pool->num_pending = 0;
 	pthread_mutex_unlock(&pool->lock);
-	for (uint32_t i = 0; i < batch.count; i++) {
+	for (uint32_t i = num_put; i < batch.count; i++) {
+		munmap(batch.shards[i], sizeof(*batch.shards[i]));
 		close(batch.fds[i]);
-		if (i >= num_put)
-			munmap(batch.shards[i], sizeof(*batch.shards[i]));
 	}
 	return num_put ? 0 : err;
 }
@@ -299,6 +329,25 @@ void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows, uint32_t num_
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows -= num_rows;
 	pool->num_left_rows = num_left < END_ROWS ? 0 : num_left - END_ROWS;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+int shard_pool_map(struct shard_pool *pool, uint32_t number, struct unwind_shard **ret)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&pool->lock);
+	if (!pool->shards[number])
+		err = map_shard(pool->fds[number], &pool->shards[number]);
+	*ret = pool->shards[number];
+	pthread_mutex_unlock(&pool->lock);
+	return err;
+}
+
+void shard_pool_unmap(struct shard_pool *pool, uint32_t number)
+{
+	pthread_mutex_lock(&pool->lock);
+	unmap(pool, number);
 	pthread_mutex_unlock(&pool->lock);
 }
 

@@ -22,6 +22,9 @@ struct shard_pool;
 struct shard_pool *shard_pool_new(int shards_fd);
 void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all shards */
 
+/* No more shards are needed: give back the memory of those that were made. */
+void shard_pool_close(struct shard_pool *pool);
+
 /*
  * From now on keep a spare shard, made by a thread of the pool's own. To be called once, before the
  * rights to make shards are given up. Without the thread, shards are made when they are needed.
@@ -48,10 +51,17 @@ uint64_t shard_pool_get_size(struct shard_pool *pool);
  * Take the next shard, all zero; made now when none is ready. The first one taken is number 0 in
  * the map, and so on.
  *
- * ret  borrowed from the pool
+ * ret  borrowed from the pool until it is unmapped
  *
  * Returns 0, -ENOSPC (UNWIND_MAX_SHARDS) or another negative errno.
  */
 _must_check_ int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret);
+
+/* Unmap a shard that was taken; the kernel still has it. */
+void shard_pool_unmap(struct shard_pool *pool, uint32_t number);
+
+/* A shard that was taken, mapped again if necessary. Returns 0 or negative errno. */
+_must_check_ int shard_pool_map(struct shard_pool *pool, uint32_t number,
+				struct unwind_shard **ret);
 
 #endif

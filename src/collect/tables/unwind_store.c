@@ -19,6 +19,12 @@
 /* Free runs of records are listed by length, up to this; longer ones in the last list. */
 #define MAX_RUN 64
 
+/*
+ * Full shards that are mapped at most: 2 MB. Only stacks that are walked in user space need them,
+ * mostly when the recording starts; to map one takes as long as some walks.
+ */
+#define MAX_MAPPED 8
+
 struct retired {
 	struct unwind_range range;
 	uint64_t since_ns;
@@ -29,10 +35,14 @@ struct unwind_store {
 	struct unwind_page *pages;
 	struct unwind_mapping *mappings;
 	struct shard_pool *shard_pool;
-	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* the pool's */
+	/* The pool's. Mapped are the last one, and some that were read lately. */
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t num_shards;
-	uint32_t num_shard_rows;      /* in use in the last shard */
-	struct rule_dictionary rules; /* of the last shard */
+	uint32_t num_mapped; /* of those before the last one */
+	uint64_t num_reads;
+	uint64_t last_reads[UNWIND_MAX_SHARDS]; /* number of each one's last read */
+	uint32_t num_shard_rows;                /* in use in the last shard */
+	struct rule_dictionary rules;           /* of the last shard */
 	uint32_t num_pages;
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
@@ -75,21 +85,64 @@ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
 	return 0;
 }
 
+static void unmap_maps(struct unwind_store *store)
+{
+	if (store->pages)
+		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
+	if (store->mappings)
+		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	store->pages = NULL;
+	store->mappings = NULL;
+}
+
+void unwind_store_close(struct unwind_store *store)
+{
+	shard_pool_close(store->shard_pool);
+	unmap_maps(store);
+}
+
 void unwind_store_free(struct unwind_store *store)
 {
 	if (!store)
 		return;
 	shard_pool_free(store->shard_pool);
 	rule_dictionary_release(&store->rules);
-	if (store->pages)
-		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
-	if (store->mappings)
-		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	unmap_maps(store);
 	array_release(&store->retired);
 	array_release(&store->layouts);
 	for (size_t i = 0; i <= MAX_RUN; i++)
 		array_release(&store->free_runs[i]);
 	free(store);
+}
+
+/* Unmap the full shard that has not been read for the longest time. */
+static void unmap_one(struct unwind_store *store)
+{
+	uint32_t oldest = UNWIND_MAX_SHARDS;
+
+	for (uint32_t i = 0; i + 1 < store->num_shards; i++)
+		if (store->shards[i] && (oldest == UNWIND_MAX_SHARDS ||
+					 store->last_reads[i] < store->last_reads[oldest]))
+			oldest = i;
+	if (oldest == UNWIND_MAX_SHARDS)
+		return;
+	shard_pool_unmap(store->shard_pool, oldest);
+	store->shards[oldest] = NULL;
+	store->num_mapped--;
+}
+
+/* NULL: it cannot be mapped. */
+static const struct unwind_shard *get_shard(struct unwind_store *store, uint32_t number)
+{
+	store->last_reads[number] = ++store->num_reads;
+	if (store->shards[number])
+		return store->shards[number];
+	if (store->num_mapped >= MAX_MAPPED)
+		unmap_one(store);
+	if (shard_pool_map(store->shard_pool, number, &store->shards[number]))
+		return NULL;
+	store->num_mapped++;
+	return store->shards[number];
 }
 
 static int add_shard(struct unwind_store *store)
@@ -103,7 +156,10 @@ static int add_shard(struct unwind_store *store)
 	err = shard_pool_take(store->shard_pool, &shard);
 	if (err)
 		return err;
+	store->num_mapped += store->num_shards > 0;
 	store->shards[store->num_shards++] = shard;
+	if (store->num_mapped > MAX_MAPPED)
+		unmap_one(store);
 	store->num_shard_rows = 0;
 	rule_dictionary_release(&store->rules);
 	store->rules = rules;
@@ -437,7 +493,7 @@ void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
 	__atomic_store_n(&target->flags, mapping->flags, __ATOMIC_RELEASE);
 }
 
-const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
+const struct unwind_rule *unwind_store_find_rule(struct unwind_store *store,
 						 const struct unwind_mapping *mapping,
 						 uint64_t elf_address)
 {
@@ -453,7 +509,9 @@ const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *stor
 	page = &store->pages[mapping->first_page + number];
 	if (!page->num_rows)
 		return NULL;
-	shard = store->shards[page->first_row / UNWIND_SHARD_ROWS];
+	shard = get_shard(store, page->first_row / UNWIND_SHARD_ROWS);
+	if (!shard)
+		return NULL;
 	low = page->first_row % UNWIND_SHARD_ROWS;
 	for (length = page->num_rows; length > 1;) {
 		uint32_t half = length / 2;

@@ -93,10 +93,18 @@ void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
 			    const struct unwind_mapping *mapping);
 
-/* The rule that the sampling program would find, or NULL. */
-const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
+/*
+ * The rule that the sampling program would find, or NULL; also NULL if its shard cannot be mapped.
+ * Borrowed until the next call of a function of this store.
+ */
+const struct unwind_rule *unwind_store_find_rule(struct unwind_store *store,
 						 const struct unwind_mapping *mapping,
 						 uint64_t elf_address);
+
+/*
+ * No more tables are needed: unmap the kernel memory. Of this store only counts can be read then.
+ */
+void unwind_store_close(struct unwind_store *store);
 
 /* In kernel memory: rows in use, and bytes of the shards. */
 uint64_t unwind_store_get_row_count(const struct unwind_store *store);

@@ -18,6 +18,7 @@ struct fixture {
 	struct bpf_ring ring;
 	uint64_t *produced;
 	char *data;
+	size_t size;
 	void *pages;
 	struct text seen; /* what records held */
 	int answer;       /* what the handler returns */
@@ -28,23 +29,29 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void make_ring(struct fixture *fixture)
+static void make_large_ring(struct fixture *fixture, size_t size)
 {
 	int fd = memfd_create("ring", 0);
 
 	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, (off_t)(2 * page_bytes() + RING_BYTES)), 0);
-	fixture->pages = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      fd, (off_t)page_bytes());
+	assert_int_equal(ftruncate(fd, (off_t)(2 * page_bytes() + size)), 0);
+	fixture->pages = mmap(NULL, page_bytes() + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			      (off_t)page_bytes());
 	assert_ptr_not_equal(fixture->pages, MAP_FAILED);
+	fixture->size = size;
 	fixture->produced = fixture->pages;
 	fixture->data = (char *)fixture->pages + page_bytes();
-	assert_int_equal(bpf_ring_init(&fixture->ring, fd, RING_BYTES), 0);
+	assert_int_equal(bpf_ring_init(&fixture->ring, fd, size), 0);
+}
+
+static void make_ring(struct fixture *fixture)
+{
+	make_large_ring(fixture, RING_BYTES);
 }
 
 static void release_ring(struct fixture *fixture)
 {
-	munmap(fixture->pages, page_bytes() + RING_BYTES);
+	munmap(fixture->pages, page_bytes() + fixture->size);
 	bpf_ring_release(&fixture->ring);
 	text_release(&fixture->seen);
 }
@@ -54,10 +61,10 @@ static void put(struct fixture *fixture, const char *bytes, uint32_t size, uint3
 	uint64_t position = *fixture->produced;
 	uint32_t head = size | flags;
 
-	memcpy(fixture->data + position % RING_BYTES, &head, sizeof(head));
+	memcpy(fixture->data + position % fixture->size, &head, sizeof(head));
 	position += BPF_RINGBUF_HDR_SZ;
 	for (uint32_t i = 0; i < size; i++)
-		fixture->data[(position + i) % RING_BYTES] = bytes[i];
+		fixture->data[(position + i) % fixture->size] = bytes[i];
 	*fixture->produced = (position + size + 7) & ~7ULL;
 }
 
@@ -153,6 +160,45 @@ static void a_failure_stops_after_its_record(void **state _unused_)
 	release_ring(&fixture);
 }
 
+static int count(const void *record, size_t size, void *context)
+{
+	uint32_t *next = context;
+	bool is_whole = true;
+	uint32_t number;
+
+	memcpy(&number, record, sizeof(number));
+	assert_int_equal(number, *next);
+	for (size_t i = sizeof(number); i < size; i++)
+		is_whole &= ((const char *)record)[i] == (char)(number + i);
+	assert_true(is_whole);
+	++*next;
+	return 0;
+}
+
+/* A part of it is mapped at a time. Records are as large as those of whole stacks, and larger. */
+static void a_large_ring_is_read_part_by_part(void **state _unused_)
+{
+	static const uint32_t sizes[] = {4, 40, 1200, 8004, 65536, 300000};
+	struct fixture fixture = {0};
+	uint32_t next = 0;
+	char bytes[300000];
+
+	make_large_ring(&fixture, 1 << 20);
+	for (uint32_t number = 0; number < 200; number++) {
+		uint32_t size = sizes[number % ARRAY_LENGTH(sizes)];
+
+		memcpy(bytes, &number, sizeof(number));
+		for (uint32_t i = sizeof(number); i < size; i++)
+			bytes[i] = (char)(number + i);
+		put(&fixture, bytes, size, 0);
+		if (number % 3 == 0)
+			assert_int_equal(bpf_ring_read(&fixture.ring, count, &next), 0);
+	}
+	assert_int_equal(bpf_ring_read(&fixture.ring, count, &next), 0);
+	assert_int_equal(next, 200);
+	release_ring(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_record_that_is_being_written_holds_up_what_follows),
 		cmocka_unit_test(a_record_that_wraps_is_put_together),
 		cmocka_unit_test(a_failure_stops_after_its_record),
+		cmocka_unit_test(a_large_ring_is_read_part_by_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

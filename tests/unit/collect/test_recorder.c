@@ -19,6 +19,7 @@ static uint64_t read_clock(void);
 #define side_band_apply                  apply_event
 #define side_band_open                   open_events
 #define side_band_close_cpu              close_events
+#define side_band_close                  close_all_events
 #define side_band_for_each_fd            visit_no_fd
 #define side_band_read                   read_events
 #define side_band_catch_up               catch_up
@@ -136,6 +137,11 @@ int open_events(struct side_band *side_band _unused_, int cpu)
 {
 	tell("listen %d,", cpu);
 	return open_error;
+}
+
+void close_all_events(struct side_band *side_band _unused_)
+{
+	tell("close all events,");
 }
 
 void close_events(struct side_band *side_band _unused_, int cpu)
@@ -484,6 +490,11 @@ void sampler_disable(struct sampler *sampler _unused_)
 int sampler_get_fd(const struct sampler *sampler _unused_)
 {
 	return -1;
+}
+
+void sampler_close_rings(struct sampler *sampler _unused_)
+{
+	tell("close rings,");
 }
 
 int sampler_read(struct sampler *sampler _unused_)
@@ -1178,7 +1189,7 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	/* Blocks are live until the sampling ends, however long that takes. */
 	expect_story(
 		"disable,catch up,code,events,read,details,code,block 71 of 1 at 1000000000,finish,"
-		"files end,opener ends,");
+		"files end,opener ends,close rings,close all events,");
 	assert_int_equal(sleepers_until_ns, 7777);
 	assert_int_equal(recorder->num_sleepers, 3);
 	assert_int_equal(recorder->end_ns, 1000000000);

@@ -89,7 +89,6 @@ static int take_record(const void *record, size_t size, void *context _unused_)
 }
 
 static struct schedule_bpf bpf;
-static struct bpf_ring ring;
 static struct schedule_tap tap;
 
 static struct bpf_program *get_program(uintptr_t address)
@@ -108,13 +107,21 @@ static int set_up(void **state _unused_)
 	bpf.progs.on_softirq_end = get_program(3); /* not loaded */
 	bpf.progs.on_work_end = get_program(4);
 	tap = (struct schedule_tap){.bpf = &bpf, .opts.on_record = take_record};
-	tap.rings.rings.items = &ring; /* of none */
+	tap.rings.epoll_fd = -1;
+	tap.rings.rings.items = calloc(1, sizeof(*tap.rings.rings.items)); /* of none */
+	assert_non_null(tap.rings.rings.items);
 	memset(schedule_cpus, 0, sizeof(schedule_cpus));
 	memset(kwork_cpus, 0, sizeof(kwork_cpus));
 	counters = (struct wire_schedule_counters){0};
 	misses = 0;
 	unreadable = record_error = 0;
 	num_batches = num_kworks = num_slots = 0;
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	array_release(&tap.rings.rings);
 	return 0;
 }
 
@@ -246,7 +253,7 @@ static void without_the_tracepoint_there_are_none(void **state _unused_)
 	btf__free(btf);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

@@ -128,17 +128,17 @@ static void a_shard_is_made_for_each_part_of_a_table(void **state _unused_)
 					     {3 * PER_SHARD, 3},
 					     {64 * PER_SHARD, 64}};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
-		int first_free = find_free_fd();
+	int first_free = find_free_fd();
 
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
 		tear_down(NULL);
+		assert_int_equal(find_free_fd(), first_free);
 		set_up(NULL);
 		shard_pool_prepare(pool, counts[i][0]);
 		assert_int_equal(num_created, counts[i][1]);
 		assert_int_equal(num_batches, counts[i][1] > 0);
 		assert_int_equal(shard_pool_get_size(pool),
 				 counts[i][1] * (sizeof(struct unwind_shard) + 4096));
-		assert_int_equal(find_free_fd(), first_free);
 	}
 }
 
@@ -242,9 +242,27 @@ static void what_could_be_made_is_there_before_the_error(void **state _unused_)
 	assert_int_equal(shard_pool_take(pool, &shard), 0);
 	assert_int_equal(shard_pool_take(pool, &shard), 0);
 	assert_int_equal(shard_pool_take(pool, &shard), -ENOMEM);
-	assert_int_equal(find_free_fd(), first_free);
 	max_created = UINT32_MAX;
 	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	tear_down(NULL);
+	assert_int_equal(find_free_fd(), first_free);
+	set_up(NULL);
+}
+
+static void a_shard_can_be_unmapped_and_mapped_again(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	shard->rows[7].rule = 7;
+	shard_pool_unmap(pool, 0);
+	assert_null(pool->shards[0]);
+	assert_int_equal(shard_pool_map(pool, 0, &shard), 0);
+	assert_int_equal(shard->rows[7].rule, 7);
+	assert_int_equal(shard_pool_map(pool, 0, &shard), 0); /* once is enough */
+	shard_pool_close(pool);
+	assert_null(pool->shards[0]);
+	assert_int_equal(shard_pool_get_size(pool), sizeof(struct unwind_shard) + 4096);
 }
 
 static void shards_that_the_map_refuses_are_not_there(void **state _unused_)
@@ -258,7 +276,9 @@ static void shards_that_the_map_refuses_are_not_there(void **state _unused_)
 	assert_int_equal(shard_pool_get_size(pool), sizeof(struct unwind_shard) + 4096);
 	assert_int_equal(shard_pool_take(pool, &shard), 0);
 	assert_int_equal(shard_pool_take(pool, &shard), -ENOSPC);
+	tear_down(NULL);
 	assert_int_equal(find_free_fd(), first_free);
+	set_up(NULL);
 	shard_pool_free(NULL);
 }
 
@@ -309,10 +329,8 @@ static void shards_are_used_while_the_kernel_waits(void **state _unused_)
 	struct batch batch = {.count = 3, .numbers = {0, 1, 2}};
 	struct unwind_shard *shard;
 
-	for (uint32_t i = 0; i < batch.count; i++) {
+	for (uint32_t i = 0; i < batch.count; i++)
 		assert_int_equal(make_memory(&batch.shards[i], &batch.fds[i]), 0);
-		close(batch.fds[i]);
-	}
 	pthread_mutex_lock(&pool->making);
 	note_pending(pool, &batch);
 	pool->num_coming_rows = PER_SHARD;
@@ -417,6 +435,7 @@ int main(void)
 		TEST(a_shard_that_another_thread_takes_is_made_again),
 		TEST(the_number_of_shards_is_bounded),
 		TEST(what_could_be_made_is_there_before_the_error),
+		TEST(a_shard_can_be_unmapped_and_mapped_again),
 		TEST(shards_that_the_map_refuses_are_not_there),
 		TEST(some_shards_are_spare),
 		TEST(shards_are_used_while_the_kernel_waits),

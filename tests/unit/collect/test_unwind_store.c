@@ -254,6 +254,36 @@ static void a_page_that_does_not_fit_starts_a_shard(void **state _unused_)
 		assert_int_equal(find_offset(&placements[i], 0), 8 * (i + 1));
 }
 
+static size_t count_mapped(void)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < store->num_shards; i++)
+		count += store->shards[i] != NULL;
+	return count;
+}
+
+/* They are megabytes, and seldom read. */
+static void few_shards_are_mapped(void **state _unused_)
+{
+	struct unwind_placement placements[12];
+
+	for (int i = 0; i < 12; i++) {
+		assert_int_equal(add_table(1, UNWIND_SHARD_ROWS, (uint32_t)i + 1, &placements[i]),
+				 0);
+		assert_true(count_mapped() <= MAX_MAPPED + 1);
+	}
+	assert_int_equal(store->num_shards, 12);
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < 12; i++) {
+			int number = turn ? 11 - i : i;
+
+			assert_int_equal(find_offset(&placements[number], 0), 8 * (number + 1));
+			assert_true(count_mapped() <= MAX_MAPPED + 1);
+		}
+	}
+}
+
 static void rules_that_do_not_fit_start_a_shard(void **state _unused_)
 {
 	struct unwind_placement placement;
@@ -629,6 +659,7 @@ int main(void)
 		TEST(the_rule_of_an_address_is_that_of_the_row_before_it),
 		TEST(a_row_without_a_rule_is_refused),
 		TEST(a_page_that_does_not_fit_starts_a_shard),
+		TEST(few_shards_are_mapped),
 		TEST(rules_that_do_not_fit_start_a_shard),
 		TEST(pages_are_bounded),
 		TEST(shards_are_bounded),

@@ -100,6 +100,24 @@ static void closing_gives_back_what_was_unpacked(void **state _unused_)
 	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + (64u << 10));
 }
 
+static void libdw_can_start_again(void **state _unused_)
+{
+	_cleanup_(text_release) struct text compressed = make_compressed("a\0b", 4, 4);
+	_cleanup_close_ int fd =
+		open_strings(".debug_str", SHF_COMPRESSED, compressed.data, compressed.length);
+	struct dwarf_source source;
+
+	assert_int_equal(dwarf_source_open(fd, "file", &source), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(dwarf_source_drop(&source), 0);
+		assert_non_null(source.dwarf);
+		assert_string_equal(dwarf_getstring(source.dwarf, 2, NULL), "b");
+	}
+	dwarf_source_close(&source);
+	assert_int_equal(dwarf_source_drop(&source), 0); /* closed: nothing to drop */
+	assert_null(source.dwarf);
+}
+
 static void a_file_without_debug_information_has_none(void **state _unused_)
 {
 	struct dwarf_source source;
@@ -118,6 +136,7 @@ int main(void)
 		cmocka_unit_test(compressed_strings_without_an_end_are_refused),
 		cmocka_unit_test(what_unpacks_out_of_proportion_is_refused),
 		cmocka_unit_test(closing_gives_back_what_was_unpacked),
+		cmocka_unit_test(libdw_can_start_again),
 		cmocka_unit_test(a_file_without_debug_information_has_none),
 	};
 

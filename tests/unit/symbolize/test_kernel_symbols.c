@@ -2,9 +2,11 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "symbolize/kernel_symbols.h"
 
@@ -28,11 +30,47 @@ static const char kallsyms[] = "ffffffff81000000 T _stext\n"
 static const char modules[] = "mod 16384 0 - Live 0xffffffffc0000000\n"
 			      "nameless 8192 1 other, Live 0xffffffffc0300000 (OE)\n";
 
-static struct kernel_symbols *load(const char *text)
+/* All addresses that these tests ask for, and some more. */
+static const uint64_t wanted[] = {
+	UINT64_MAX,
+	0xffffffff80ffffff,
+	0xffffffff81000000,
+	0xffffffff81000180,
+	0xffffffff81000200,
+	0xffffffff81000fff,
+	0xffffffff82000000,
+	0xffffffff83000050,
+	0xffffffffb0000000,
+	0xffffffffc0500010,
+	0xffffffffc0000010,
+	0xffffffffc0000fff,
+	0xffffffffc0001fff,
+	0xffffffffc0002010,
+	0xffffffffc0004000,
+	0xffffffffc0300010,
+	0xffffffffc0100a05,
+	0xffffffffc0100a15,
+	0xffffffffc0100abc,
+	0xffffffffc0100b00,
+	0xffffffffc0200110,
+	0xffffffffc0201000,
+	0,
+};
+
+static struct kernel_symbols *make(void)
 {
 	struct kernel_symbols *symbols = kernel_symbols_new();
 
 	assert_non_null(symbols);
+	for (size_t i = 0; i < ARRAY_LENGTH(wanted); i++)
+		assert_int_equal(kernel_symbols_want(symbols, wanted[i]), 0);
+	return symbols;
+}
+
+static struct kernel_symbols *load(const char *text)
+{
+	struct kernel_symbols *symbols = make();
+
 	assert_int_equal(
 		kernel_symbols_load_text(symbols, text, strlen(text), modules, strlen(modules)), 0);
 	return symbols;
@@ -156,7 +194,7 @@ static void malformed_lines_are_skipped(void **state)
 
 static void files_that_are_not_there_name_nothing(void **state)
 {
-	struct kernel_symbols *symbols = kernel_symbols_new();
+	struct kernel_symbols *symbols = make();
 
 	(void)state;
 	assert_int_equal(kernel_symbols_load(symbols, "/nonexistent"), 0);
@@ -177,12 +215,19 @@ static void write_proc(const char *folder, const char *name, const char *content
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The list of the kernel is long: it is read again when modules came or went. */
-static void lists_are_read_again_when_there_are_other_modules(void **state)
+static void remove_folder(const char *folder)
 {
-	struct kernel_symbols *symbols = kernel_symbols_new();
-	char folder[TEST_PATH_BYTES];
 	char command[TEST_PATH_BYTES + 32];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* The list of the kernel is long: it is read again only for other addresses. */
+static void lists_are_read_again_for_another_address(void **state)
+{
+	struct kernel_symbols *symbols = make();
+	char folder[TEST_PATH_BYTES];
 
 	(void)state;
 	test_folder_make(folder);
@@ -190,19 +235,54 @@ static void lists_are_read_again_when_there_are_other_modules(void **state)
 	write_proc(folder, "modules", modules);
 	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
 	assert_found(symbols, 0xffffffff81000000, "first", "[kernel]");
+	assert_found(symbols, 0xffffffffc0000010, NULL, "mod");
 	write_proc(folder, "kallsyms",
 		   "ffffffff81000000 T second\nffffffffc0500000 t late_one\t[late]\n");
+	write_proc(folder, "modules", "late 4096 0 - Live 0xffffffffc0500000\n");
+	assert_int_equal(kernel_symbols_want(symbols, 0xffffffff81000180), 0);
 	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
 	assert_found(symbols, 0xffffffff81000000, "first", "[kernel]");
 	assert_not_found(symbols, 0xffffffffc0500010);
-	write_proc(folder, "modules", "late 4096 0 - Live 0xffffffffc0500000\n");
+	assert_int_equal(kernel_symbols_want(symbols, 0xffffffff81000111), 0);
 	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
+	assert_found(symbols, 0xffffffff81000111, "second", "[kernel]");
 	assert_found(symbols, 0xffffffff81000000, "second", "[kernel]");
 	assert_found(symbols, 0xffffffffc0500010, "late_one", "late");
 	assert_not_found(symbols, 0xffffffffc0000010); /* that module is gone */
 	kernel_symbols_free(symbols);
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	assert_int_equal(system(command), 0);
+	remove_folder(folder);
+}
+
+/* The file is read in pieces. */
+static void lines_of_all_lengths_are_read(void **state)
+{
+	struct kernel_symbols *symbols = kernel_symbols_new();
+	_cleanup_(text_release) struct text list = {0};
+	char folder[TEST_PATH_BYTES];
+
+	(void)state;
+	for (uint64_t i = 0; i < 3000; i++) {
+		text_printf(&list, "%016" PRIx64 " t f%0*" PRIu64 "\n", 0xffffffff81000000 + 16 * i,
+			    (int)(i % 500) + 1, i);
+		assert_int_equal(kernel_symbols_want(symbols, 0xffffffff81000003 + 16 * i), 0);
+	}
+	text_append_string(&list, "ffffffff81000001 t ");
+	for (int i = 0; i < 5000; i++)
+		text_append_char(&list, 'x');
+	text_append_string(&list, "\nffffffff81000002 t end");
+	assert_false(list.failed);
+	test_folder_make(folder);
+	write_proc(folder, "kallsyms", list.data);
+	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
+	for (uint64_t i = 1; i < 3000; i++) {
+		char name[600];
+
+		snprintf(name, sizeof(name), "f%0*" PRIu64, (int)(i % 500) + 1, i);
+		assert_found(symbols, 0xffffffff81000003 + 16 * i, name, "[kernel]");
+	}
+	assert_found(symbols, 0xffffffff81000003, "end", "[kernel]");
+	kernel_symbols_free(symbols);
+	remove_folder(folder);
 }
 
 int main(void)
@@ -216,7 +296,8 @@ int main(void)
 		cmocka_unit_test(zero_addresses_mean_restricted),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(files_that_are_not_there_name_nothing),
-		cmocka_unit_test(lists_are_read_again_when_there_are_other_modules),
+		cmocka_unit_test(lists_are_read_again_for_another_address),
+		cmocka_unit_test(lines_of_all_lengths_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

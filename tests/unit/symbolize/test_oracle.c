@@ -565,6 +565,48 @@ static void debug_file_is_found_by_link(void **state)
 	assert_agreement(bench, "linked", "linkwhole", ADDR2LINE);
 }
 
+/* Three units whose functions alternate, each with more lines than are kept while another is read. */
+static void make_many_lines(struct bench *bench)
+{
+	require(bench, "gcc");
+	require(bench, "objcopy");
+	assert_true(run(bench,
+			"for unit in '1 4 -DHAS_MAIN' '2 5' '3 6'; do set -- $unit; "
+			"gcc -O2 -g -ffunction-sections -DFIRST=f$1 -DSECOND=f$2 $3 -c "
+			"-o unit$1.o %s/many_lines.c || exit 1; done; "
+			"gcc -Wl,--sort-section=name -o many-lines unit1.o unit2.o unit3.o",
+			bench->sources));
+}
+
+static void units_are_read_one_after_the_other(void **state)
+{
+	struct bench *bench = *state;
+
+	make_many_lines(bench);
+	assert_agreement(bench, "many-lines", "many-lines", ADDR2LINE);
+}
+
+static void compressed_units_are_read_one_after_the_other(void **state)
+{
+	struct bench *bench = *state;
+
+	make_many_lines(bench);
+	assert_true(run(bench, "objcopy --compress-debug-sections=zlib many-lines packed-lines"));
+	assert_agreement(bench, "packed-lines", "many-lines", ADDR2LINE);
+}
+
+static void units_that_older_compilers_compressed_are_kept(void **state)
+{
+	struct bench *bench = *state;
+
+	make_many_lines(bench);
+	if (!run(bench, "objcopy --compress-debug-sections=zlib-gnu many-lines old-lines")) {
+		print_message("objcopy cannot compress as older compilers did\n");
+		skip();
+	}
+	assert_agreement(bench, "old-lines", "many-lines", ADDR2LINE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,6 +621,9 @@ int main(void)
 		cmocka_unit_test(compressed_debug_sections_agree_with_addr2line),
 		cmocka_unit_test(debug_file_is_found_by_build_id),
 		cmocka_unit_test(debug_file_is_found_by_link),
+		cmocka_unit_test(units_are_read_one_after_the_other),
+		cmocka_unit_test(compressed_units_are_read_one_after_the_other),
+		cmocka_unit_test(units_that_older_compilers_compressed_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
