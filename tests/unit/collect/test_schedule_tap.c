@@ -96,6 +96,14 @@ static struct bpf_program *get_program(uintptr_t address)
 	return (struct bpf_program *)address;
 }
 
+/* A stop closes it. */
+static void give_ring(void)
+{
+	tap.rings.epoll_fd = -1;
+	tap.rings.rings.items = calloc(1, sizeof(*tap.rings.rings.items)); /* of none */
+	assert_non_null(tap.rings.rings.items);
+}
+
 static int set_up(void **state _unused_)
 {
 	bpf = (struct schedule_bpf){0};
@@ -107,9 +115,7 @@ static int set_up(void **state _unused_)
 	bpf.progs.on_softirq_end = get_program(3); /* not loaded */
 	bpf.progs.on_work_end = get_program(4);
 	tap = (struct schedule_tap){.bpf = &bpf, .opts.on_record = take_record};
-	tap.rings.epoll_fd = -1;
-	tap.rings.rings.items = calloc(1, sizeof(*tap.rings.rings.items)); /* of none */
-	assert_non_null(tap.rings.rings.items);
+	give_ring();
 	memset(schedule_cpus, 0, sizeof(schedule_cpus));
 	memset(kwork_cpus, 0, sizeof(kwork_cpus));
 	counters = (struct wire_schedule_counters){0};
@@ -166,6 +172,7 @@ static void batches_that_have_started_are_passed_on(void **state _unused_)
 	assert_int_equal(num_kworks, 2);
 	assert_int_equal(num_slots, 28);
 	record_error = -ENOSPC;
+	give_ring();
 	assert_int_equal(schedule_tap_stop(&tap), -ENOSPC);
 	memset(kwork_cpus, 0, sizeof(kwork_cpus));
 	assert_int_equal(schedule_tap_stop(&tap), -ENOSPC);
