@@ -20,7 +20,7 @@ kill -INT "$RECORDER"
 wait_until eval '! kill -0 "$RECORDER" 2>/dev/null'
 ((SECONDS - begun <= 5)) || fail "it took $((SECONDS - begun)) s to end"
 end_recording
-expect_frame "$TMPDIR/during.folded" main 20
+expect_frame "$TMPDIR/during.folded" main
 
 record_silent
 kill -0 "$attacker" || fail "its program has ended"

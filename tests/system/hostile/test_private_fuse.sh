@@ -3,6 +3,7 @@
 # names, from a copy that a process with that user's rights opens. It may stop to answer, too.
 # runs: in turn
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../cpu_time.sh"
 need_recording
 need_command setpriv
 
@@ -29,8 +30,8 @@ exec 8<&-
 wait_until runs_program "$PID" program
 program=$PID
 
-record -F 199 -d 1 -p "$program" --stats "$TMPDIR/stats.json" -o "$TMPDIR/private.folded"
-expect_frame "$TMPDIR/private.folded" burn_60 20
+record_cpu_time 300 "$program" -F 199 -p "$program" --stats "$TMPDIR/stats.json" -o "$TMPDIR/private.folded"
+expect_share "$TMPDIR/private.folded" burn_60 main 60
 expect_account_adds_up "$TMPDIR/stats.json"
 
 kill -STOP "$server"
