@@ -12,6 +12,7 @@
  */
 #include "analysis/call_tree.h"
 
+#include <endian.h>
 #include <errno.h>
 
 #include "analysis/frame_labels.h"
@@ -309,7 +310,7 @@ static uint64_t make_key(const char *label, size_t length)
 	uint64_t key = 0;
 
 	memcpy(&key, label, length < sizeof(key) ? length : sizeof(key));
-	return __builtin_bswap64(key);
+	return be64toh(key);
 }
 
 /* Most labels differ in their first bytes: the others are compared where they are. */
