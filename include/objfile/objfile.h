@@ -267,8 +267,7 @@ Dwarf *objfile_get_dwarf(struct objfile *objfile);
 bool objfile_lacks_alternate(const struct objfile *objfile);
 
 /*
- * Free the units and lines that libdw has read so far, and otherwise keeps. Borrowed data becomes
- * invalid.
+ * Free the units and lines: libdw keeps all it has read. Borrowed data becomes invalid.
  *
  * ret   the debug information, as objfile_get_dwarf()
  *

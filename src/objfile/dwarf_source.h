@@ -35,8 +35,8 @@ struct dwarf_source {
 _must_check_ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret);
 
 /*
- * Free the units and lines that libdw has read; it keeps them until its end. Borrowed data becomes
- * invalid. Returns 0 or -ENOMEM.
+ * Free the units and lines: libdw keeps all it has read. Borrowed data becomes invalid. Returns 0 or
+ * -ENOMEM.
  */
 _must_check_ int dwarf_source_drop(struct dwarf_source *source);
 

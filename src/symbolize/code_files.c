@@ -24,7 +24,7 @@ struct code_files {
 	char *debug_root;
 	bool allows_downloads;
 	const struct debug_opener *opener;
-	ARRAY(uint32_t) firsts; /* by file: the first of those that are merged with it */
+	ARRAY(uint32_t) firsts; /* by file: the first one that is merged with it */
 	uint32_t open_first;    /* the file that is open; or FILE_NONE */
 	struct code_file *open; /* NULL: it cannot be opened */
 };
@@ -160,7 +160,7 @@ static struct objfile *open_file(const struct code_files *code_files,
 	return NULL;
 }
 
-/* Open a file; of those that are merged with it the best. */
+/* Open the best one of the files that are merged with a file. */
 static struct objfile *open_best(const struct code_files *code_files, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(code_files->files, file);

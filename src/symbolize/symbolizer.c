@@ -435,7 +435,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 /* A location to symbolize; sorted by file. */
 struct task {
 	uint32_t location;
-	uint32_t file; /* of those that are merged with the owner the first; else the owner */
+	uint32_t file; /* the first file that is merged with the owner; else the owner */
 	uint32_t unit; /* compilation unit, when the file is open */
 	uint32_t owner;
 	uint64_t address;

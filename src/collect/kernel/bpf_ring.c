@@ -8,7 +8,7 @@
 /* Every record starts at a multiple of this, so that its head never wraps. */
 #define RECORD_ALIGN 8
 
-/* Part of the data that is mapped at a time. */
+/* Size of the mapped part of the data. */
 #define WINDOW_BYTES (256u << 10)
 
 static size_t page_bytes(void)

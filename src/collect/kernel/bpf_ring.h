@@ -23,7 +23,7 @@ struct bpf_ring {
 	uint64_t *consumed;       /* bytes ever read; a page that we write */
 	const uint64_t *produced; /* bytes ever written; a page that the kernel writes */
 	size_t size_bytes;        /* of the data; a power of two */
-	const char *window;       /* the part of the data that is mapped; NULL: nothing yet */
+	const char *window;       /* mapped part of the data; NULL: none yet */
 	size_t window_start;      /* in the data */
 	size_t window_bytes;
 	struct text crossing; /* copy of a record that crosses the end of the window */

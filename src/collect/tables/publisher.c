@@ -531,7 +531,7 @@ static int ask_waiting(struct publisher *publisher)
 		if (err)
 			return err;
 	}
-	publisher->waiting_ns = waiting_ns; /* those that are left have waited before */
+	publisher->waiting_ns = waiting_ns; /* the others have waited since then */
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct shard_pool {
 	pthread_mutex_t making; /* held while shards are made, which takes time */
 	pthread_mutex_t lock;   /* of the members below, held shortly */
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* NULL: not mapped */
-	int fds[UNWIND_MAX_SHARDS];                     /* of their maps; of those that are made */
+	int fds[UNWIND_MAX_SHARDS];                     /* the map of each shard that is made */
 	uint32_t num_made;
 	uint32_t num_pending; /* after these: their call has not returned yet */
 	uint32_t num_taken;

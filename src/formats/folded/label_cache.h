@@ -109,7 +109,7 @@ static inline bool label_cache_find(const struct label_cache *cache,
 	return true;
 }
 
-/* name: the label, as long as the cache is used. A cache for which there is no memory stays empty. */
+/* name: the label, as long as the cache is used. When out of memory, the cache stays empty. */
 static inline void label_cache_add(struct label_cache *cache, const struct cached_label *made,
 				   const char *name, uint32_t number)
 {

@@ -284,7 +284,7 @@ static void set_link(struct fixture *fixture, const char *path, const char *targ
 	assert_int_equal(symlink(target, full.data), 0);
 }
 
-/* What the kernel says of the root and of the mounts that the process has; ours are /, mnt:[1]. */
+/* Set the root and the mount namespace of the process; ours are / and mnt:[1]. */
 static void set_view(struct fixture *fixture, const char *root, const char *mounts)
 {
 	fake_proc_write(&fixture->proc, "8/ns/net", "");
