@@ -84,7 +84,7 @@ static __always_inline const struct wire_last_call *find_last_call(const struct 
 	if (!last || last->sp != ctx->sp || last->weight != weight)
 		return NULL;
 	if (last->return_address == return_address ||
-	    (is_live && return_address == find_trampoline(get_current_task())))
+	    (is_live && return_address == find_trampoline(TASK_POINTER(get_current_task(), mm))))
 		return last;
 	return NULL;
 }

@@ -13,9 +13,15 @@
 #include "wire/hotspot.h"
 
 __u64 find_hotspot_segment(__u64 segments, __u64 segment);
+__u64 take_some_hotspot_hops(__u64 segments, __u64 segment);
+int find_hotspot_blob(__u64 pc);
+int try_hotspot_return(__u64 offset);
 
-#define HOTSPOT_INLINE                                   static __always_inline
-#define HOTSPOT_FIND_SEGMENT(hotspot, segments, segment) find_hotspot_segment(segments, segment)
+#define HOTSPOT_INLINE                                     static __always_inline
+#define HOTSPOT_FIND_SEGMENT(hotspot, segments, segment)   find_hotspot_segment(segments, segment)
+#define HOTSPOT_TAKE_SOME_HOPS(hotspot, segments, segment) take_some_hotspot_hops(segments, segment)
+#define HOTSPOT_FIND_BLOB(hotspot, pc)                     find_hotspot_blob(pc)
+#define HOTSPOT_TRY_RETURN(hotspot, walk, offset)          try_hotspot_return(offset)
 #include "runtime/hotspot_walk.h"
 
 /* Location of each process's code, by pid: it is searched once. */
@@ -47,6 +53,22 @@ static __always_inline int hotspot_read(struct hotspot_walk *walk, void *ret, __
 	return bpf_probe_read_user(ret, bytes, (void *)address);
 }
 
+static __always_inline int hotspot_read_string(struct hotspot_walk *walk, void *ret, __u32 size,
+					       __u64 address)
+{
+	/* The zero is counted. */
+	return bpf_probe_read_user_str(ret, size, (void *)address) - 1;
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) __u64 take_some_hotspot_hops(__u64 segments, __u64 segment)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+
+	return hotspot ? hotspot_take_some_hops(&hotspot->walk, segments, segment)
+		       : HOTSPOT_NO_SEGMENT;
+}
+
 /* Not static: see user_walk.h. */
 __attribute__((noinline)) __u64 find_hotspot_segment(__u64 segments, __u64 segment)
 {
@@ -54,6 +76,23 @@ __attribute__((noinline)) __u64 find_hotspot_segment(__u64 segments, __u64 segme
 
 	return hotspot ? hotspot_find_segment(&hotspot->walk, segments, segment)
 		       : HOTSPOT_NO_SEGMENT;
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int find_hotspot_blob(__u64 pc)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+
+	return hotspot ? hotspot_find_blob(&hotspot->walk, pc) : -1;
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int try_hotspot_return(__u64 offset)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct scratch *scratch = get_scratch();
+
+	return hotspot && scratch && hotspot_try_return(&hotspot->walk, &scratch->walk, offset);
 }
 
 /* Gives 0, or another number when the process's code is not found. Not static: see user_walk.h. */
@@ -173,21 +212,15 @@ __attribute__((noinline)) int send_hotspot_method(int number)
 				 read_hotspot_method);
 }
 
-/* Not static: see user_walk.h. */
-__attribute__((noinline)) int send_hotspot_methods(int first)
-{
-	return send_some_codes(first, send_hotspot_method);
-}
-
-/* Send the methods that the walk has found. Gives their hash, or 0 when they were not sent. */
-__attribute__((noinline)) __u64 take_hotspot_stack(void)
+/* Take the methods that the walk has found. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int take_hotspot_stack(void)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 
 	if (!hotspot || !stack || !scratch)
-		return 0;
+		return -1;
 	stack->runtime = WIRE_RUNTIME_HOTSPOT;
 	stack->num_frames = hotspot->walk.num_frames;
 	stack->end = WIRE_RUNTIME_COMPLETE;
@@ -195,7 +228,7 @@ __attribute__((noinline)) __u64 take_hotspot_stack(void)
 		stack->end = WIRE_RUNTIME_DEEP;
 	else if (scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
-	return send_runtime_frames(stack, scratch, send_hotspot_methods);
+	return 0;
 }
 
 #endif

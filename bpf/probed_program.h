@@ -21,27 +21,44 @@
 /* The kernel's own limit (MAX_URETPROBE_DEPTH). */
 #define MAX_PROBED_RETURNS 64
 
-/* Trampoline that such functions return to in the running thread's program. */
-static __always_inline __u64 find_trampoline(struct task_struct *task)
+/* Trampoline that such functions return to in a program with this memory. */
+static __always_inline __u64 find_trampoline(struct mm_struct *mm)
 {
-	struct mm_struct *mm = TASK_FIELD(task, mm);
+	struct xol_area *area;
 	__u64 trampoline;
 
-	if (!bpf_core_field_exists(mm->uprobes_state.xol_area) ||
-	    !bpf_core_field_exists(task->utask))
+	if (!bpf_core_field_exists(mm->uprobes_state.xol_area))
 		return NO_TRAMPOLINE;
-	/* Most programs have no such memory: reading it fails then. */
-	if (HAS_HELPER(get_current_task_btf))
-		trampoline = mm->uprobes_state.xol_area->vaddr;
-	else
-		trampoline = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+	area = BPF_CORE_READ(mm, uprobes_state.xol_area);
+	if (!area) /* as in most programs */
+		return NO_TRAMPOLINE;
+	trampoline = BPF_CORE_READ(area, vaddr);
 	return trampoline ? trampoline : NO_TRAMPOLINE;
+}
+
+/* A divisor of MAX_PROBED_RETURNS. */
+#define PROBED_RETURNS_AT_ONCE 8
+
+/*
+ * Look at some return instances, from this one on. Gives that of an address in the stack, else the
+ * next one, or 0. Not static: see user_walk.h.
+ */
+__attribute__((noinline)) __u64 skip_some_returns(__u64 first, __u64 address)
+{
+	struct return_instance *instance = (void *)first;
+
+	for (int i = 0; i < PROBED_RETURNS_AT_ONCE && instance; i++) {
+		if (BPF_CORE_READ(instance, stack) == address)
+			break;
+		instance = BPF_CORE_READ(instance, next);
+	}
+	return (__u64)instance;
 }
 
 /*
  * The original return address at an address in the running thread's stack; 0: not a replaced one.
  */
-__attribute__((noinline)) __u64 find_probed_return(__u64 address)
+static __always_inline __u64 find_probed_return(__u64 address)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *instance;
@@ -49,12 +66,11 @@ __attribute__((noinline)) __u64 find_probed_return(__u64 address)
 	if (!bpf_core_field_exists(task->utask))
 		return 0;
 	instance = BPF_CORE_READ(task, utask, return_instances);
-	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
-		if (BPF_CORE_READ(instance, stack) == address)
-			return BPF_CORE_READ(instance, orig_ret_vaddr);
-		instance = BPF_CORE_READ(instance, next);
-	}
-	return 0;
+	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i += PROBED_RETURNS_AT_ONCE)
+		instance = (void *)skip_some_returns((__u64)instance, address);
+	if (!instance || BPF_CORE_READ(instance, stack) != address)
+		return 0;
+	return BPF_CORE_READ(instance, orig_ret_vaddr);
 }
 
 /*

@@ -138,21 +138,15 @@ __attribute__((noinline)) int send_python_code(int number)
 				 read_python_frame_code);
 }
 
-/* Not static: see user_walk.h. */
-__attribute__((noinline)) int send_python_codes(int first)
-{
-	return send_some_codes(first, send_python_code);
-}
-
-/* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
-__attribute__((noinline)) __u64 take_python_stack(void)
+/* Collect the frames of the thread of the scratch sample. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int take_python_stack(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 
 	if (!python || !stack || !scratch)
-		return 0;
+		return -1;
 	python->walk.num_frames = 0;
 	if (!start_python_walk())
 		for (int i = 0; i < PYTHON_MAX_STEPS;
@@ -163,7 +157,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	stack->num_frames = python->walk.num_frames;
 	stack->end = python->walk.end;
 	note_known_thread(python, scratch->sample.tid);
-	return send_runtime_frames(stack, scratch, send_python_codes);
+	return 0;
 }
 
 #endif

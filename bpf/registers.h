@@ -67,7 +67,7 @@ static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag
 {
 	struct user_registers registers = {0};
 
-	if (flag != WIRE_SAMPLE_BLOCKED || !TASK_FIELD(task, mm) ||
+	if (flag != WIRE_SAMPLE_BLOCKED || !TASK_POINTER(task, mm) ||
 	    (TASK_FIELD(task, flags) & PF_KTHREAD))
 		return false;
 	read_registers(&registers, task);

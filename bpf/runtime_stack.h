@@ -14,6 +14,21 @@
 /* Set by user space before loading. */
 const volatile bool takes_runtime_frames = false;
 
+#define MAX_CLEARED 1024
+
+static const volatile __u8 zeros[MAX_CLEARED];
+
+/* Clear parts of a record. The verifier would go through each store of a loop. */
+static __always_inline void clear_by_copy(void *bytes, __u32 num_bytes)
+{
+	(void)bpf_probe_read_kernel(bytes, num_bytes, (const void *)zeros);
+}
+#define WIRE_CLEAR(bytes, num_bytes)                                                   \
+	do {                                                                           \
+		_Static_assert((num_bytes) <= MAX_CLEARED, "as many zeros are there"); \
+		clear_by_copy(bytes, num_bytes);                                       \
+	} while (0)
+
 struct sent_hashes {
 	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
 };
@@ -183,7 +198,9 @@ static __always_inline int send_runtime_code(int number, void *record, __u64 siz
  *
  * send_code  sends that of the frame with this number: gives enum code_sending
  */
-static __always_inline int send_some_codes(int first, int (*send_code)(int number))
+static __always_inline int send_some_codes(int first,
+					   int (*send_code)(const struct wire_runtime_stack *stack,
+							    int number))
 {
 	const struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	/* Without a branch, which would be another way to the next round. */
@@ -196,7 +213,7 @@ static __always_inline int send_some_codes(int first, int (*send_code)(int numbe
 
 		if ((__u32)(first + i) >= stack->num_frames)
 			break;
-		sending = send_code(first + i);
+		sending = send_code(stack, first + i);
 		if (sending == CODE_LOST)
 			return CODE_LOST;
 		unread |= sending;
@@ -209,7 +226,7 @@ static __always_inline int send_some_codes(int first, int (*send_code)(int numbe
  * for the process of the scratch sample, nothing is read again: a forked process has equal frames,
  * but counts as another one. Gives the hash, or 0 when they were not sent.
  *
- * send_codes  send_some_codes() of the interpreter
+ * send_codes  send_some_codes() of the interpreters
  */
 static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stack,
 						 const struct scratch *scratch,

@@ -11,11 +11,14 @@
 #include "user_walk.h"
 #include "wire/script.h"
 
+int hash_some_perl_words(__u32 first);
+
 #define PHP_INLINE static __always_inline
 #include "runtime/php_walk.h"
 #define RUBY_INLINE static __always_inline
 #include "runtime/ruby_walk.h"
-#define PERL_INLINE static __always_inline
+#define PERL_INLINE                       static __always_inline
+#define PERL_HASH_SOME_WORDS(walk, first) hash_some_perl_words(first)
 #include "runtime/perl_walk.h"
 
 /* The steps of any of these walks: one that needs fewer ends earlier. */
@@ -51,6 +54,16 @@ static __always_inline int perl_read_string(struct perl_walk *walk, void *ret, _
 {
 	/* The zero is counted. */
 	return bpf_probe_read_user_str(ret, size, (void *)address) - 1;
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int hash_some_perl_words(__u32 first)
+{
+	struct script_scratch *script = get_per_cpu(&script_scratches);
+
+	if (script)
+		perl_hash_some_words(&script->perl, first);
+	return 0;
 }
 
 /* Gives 0, or another number when there is nothing to walk. Not static: see user_walk.h. */
@@ -155,21 +168,15 @@ __attribute__((noinline)) int send_script_function(int number)
 				 read_script_function);
 }
 
-/* Not static: see user_walk.h. */
-__attribute__((noinline)) int send_script_functions(int first)
-{
-	return send_some_codes(first, send_script_function);
-}
-
-/* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
-__attribute__((noinline)) __u64 take_script_stack(void)
+/* Collect the frames of the thread of the scratch sample. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int take_script_stack(void)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 
 	if (!script || !stack || !scratch)
-		return 0;
+		return -1;
 	if (!start_script_walk())
 		for (int i = 0; i < SCRIPT_MAX_STEPS; i += SCRIPT_STEPS_AT_ONCE)
 			if (take_some_script_steps(i))
@@ -184,7 +191,7 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 		stack->num_frames = script->perl.num_frames;
 		stack->end = script->perl.end;
 	}
-	return send_runtime_frames(stack, scratch, send_script_functions);
+	return 0;
 }
 
 #endif

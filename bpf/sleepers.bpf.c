@@ -279,7 +279,7 @@ static __always_inline void describe_sleeper(struct wire_sample *sample, struct 
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
 		sample->flags |= WIRE_SAMPLE_IN_EXEC;
-	if (!TASK_FIELD(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD))
+	if (!TASK_POINTER(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD))
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 }
 

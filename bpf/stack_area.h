@@ -42,14 +42,17 @@ static __always_inline bool is_of_c_library(__u64 thread_pointer)
 static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 			  struct wire_stack_area *area)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = TASK_POINTER(task, mm);
 	__u64 thread_pointer = TASK_THREAD_POINTER(task);
+	__u64 start_stack;
 
 	area->start = vma->vm_start;
 	area->end = vma->vm_end;
-	if (!mm || (area->start <= mm->brk && mm->start_brk < area->end))
+	if (!mm ||
+	    (area->start <= BPF_CORE_READ(mm, brk) && BPF_CORE_READ(mm, start_brk) < area->end))
 		return 0; /* any number of stacks may be in the heap */
-	if (area->start <= mm->start_stack && mm->start_stack < area->end) {
+	start_stack = BPF_CORE_READ(mm, start_stack);
+	if (area->start <= start_stack && start_stack < area->end) {
 		area->kind = WIRE_STACK_MAIN;
 	} else if (area->user_sp < thread_pointer && thread_pointer < area->end &&
 		   is_of_c_library(thread_pointer)) {
@@ -149,7 +152,7 @@ static __always_inline void send_area_of(const struct scratch *scratch)
 	void *ring = get_ring();
 	struct known_areas *cache = get_per_cpu(&known_areas);
 	bool is_in_handler = is_on_signal_stack(task, sample->user_sp);
-	__u64 mm = (__u64)task->mm;
+	__u64 mm = (__u64)TASK_POINTER(task, mm);
 	struct known_area *known;
 	bool is_known;
 	struct wire_stack_area area = {

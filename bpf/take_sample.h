@@ -96,7 +96,8 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
 		sample->flags |= WIRE_SAMPLE_IN_EXEC;
-	if (!TASK_FIELD(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD)) {
+	scratch->mm = TASK_POINTER(task, mm);
+	if (!scratch->mm || (TASK_FIELD(task, flags) & PF_KTHREAD)) {
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	} else {
 		read_registers(&scratch->registers, task);

@@ -25,6 +25,12 @@ static __always_inline struct task_struct *get_current_task(void)
 #define TASK_FIELD(task, field) \
 	(HAS_HELPER(get_current_task_btf) ? (task)->field : BPF_CORE_READ(task, field))
 
+/*
+ * A field of the running task that is a pointer. The verifier may search all types of the kernel for
+ * each pointer that a program loads, which takes a millisecond.
+ */
+#define TASK_POINTER(task, field) BPF_CORE_READ(task, field)
+
 /* How often a thread has left a CPU: with sched_switch the kernel has counted the leaving one already. */
 static __always_inline __u32 count_leaves(struct task_struct *task)
 {

@@ -98,6 +98,7 @@ struct scratch {
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS];
 	struct user_registers registers;
+	struct mm_struct *mm; /* of the task; NULL: it has none */
 	struct wire_sample sample;
 	struct wire_stack stack;
 	__u64 frame_pointers
@@ -109,6 +110,7 @@ struct scratch {
 	__u32 hotspot_layout;
 	__u32 hotspot_state; /* enum hotspot_state */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
+	__u64 copied_end;    /* the last page of the stack that could be read ends here */
 	struct known_rule known_rules[1 << KNOWN_RULES_BITS]; /* by a hash of their keys */
 };
 
@@ -393,7 +395,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	generation = scratch->sample.generation;
 	process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	scratch->window_start = WINDOW_NONE;
-	scratch->trampoline = find_trampoline(get_current_task());
+	scratch->trampoline = find_trampoline(scratch->mm);
 	leave_probe(&scratch->registers, scratch->trampoline);
 	get_registers(&scratch->registers, &walk->registers);
 	walk_start(walk, &walk->registers);
@@ -511,6 +513,26 @@ __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_byte
 #define MAX_UNTOUCHED_PAGES 4
 
 /*
+ * Copy a page of the stack, or a part of one, to an offset of the raw sample. Gives 0 to go on; 1: too
+ * many pages in a row are absent, or there is no room. Not static: see above.
+ */
+__attribute__((noinline)) int copy_page(__u64 to, __u64 from, __u64 size, __u32 max_untouched)
+{
+	struct wire_raw_sample *raw = get_raw_sample();
+	struct scratch *scratch = get_scratch();
+
+	asm volatile("" : "+r"(to), "+r"(size)); /* the verifier must see the limits */
+	if (!raw || !scratch || to > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES ||
+	    size > WIRE_RAW_PAGE_BYTES)
+		return 1;
+	if (bpf_probe_read_user(raw->bytes + to, size, (void *)from))
+		return ++scratch->num_untouched > max_untouched;
+	scratch->num_untouched = 0;
+	scratch->copied_end = from + size;
+	return 0;
+}
+
+/*
  * Copy the stack from sp up to limit: first up to the end of the page, then whole pages. It goes to
  * offset `at` of the raw sample. Gives the number of bytes, up to the last page that can be read.
  *
@@ -521,33 +543,23 @@ __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_byte
 __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages,
 					 __u32 max_untouched)
 {
-	struct wire_raw_sample *raw = get_raw_sample();
 	struct scratch *scratch = get_scratch();
-	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
+	__u64 size = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
 	__u64 num_bytes = 0;
-	__u64 num_read = 0; /* up to the end of the last page that could be read */
+	__u64 num_read;
 
-	if (!raw || !scratch)
+	if (!scratch)
 		return 0;
 	scratch->num_untouched = 0;
+	scratch->copied_end = sp;
 	for (__u32 i = 0; i <= WIRE_RAW_PAGES; i++) {
-		__u64 size = i ? WIRE_RAW_PAGE_BYTES : first;
-		__u64 to = at + num_bytes;
-
-		asm volatile("" : "+r"(to), "+r"(size)); /* the verifier must see the limits */
 		if (i > max_pages || sp + num_bytes >= limit ||
-		    to > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES || size > WIRE_RAW_PAGE_BYTES)
+		    copy_page(at + num_bytes, sp + num_bytes, size, max_untouched))
 			break;
-		if (bpf_probe_read_user(raw->bytes + to, size, (void *)(sp + num_bytes))) {
-			if (++scratch->num_untouched > max_untouched)
-				break;
-			num_bytes += size;
-			continue;
-		}
-		scratch->num_untouched = 0;
 		num_bytes += size;
-		num_read = num_bytes;
+		size = WIRE_RAW_PAGE_BYTES;
 	}
+	num_read = scratch->copied_end - sp;
 	if (num_read > limit - sp)
 		num_read = limit - sp;
 	return num_read;
@@ -557,7 +569,7 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 #define CONTEXT_STACK 16
 
 /* A divisor of MAX_CONTEXTS. */
-#define CONTEXTS_AT_ONCE 16
+#define CONTEXTS_AT_ONCE 8
 
 /* Results of find_context() that are no addresses. */
 #define CONTEXT_NOT_THERE 0
@@ -615,13 +627,12 @@ __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64
 static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
 {
 	__u64 thread_pointer = TASK_THREAD_POINTER(task);
-	struct mm_struct *mm = TASK_FIELD(task, mm);
+	struct mm_struct *mm = TASK_POINTER(task, mm);
 	__u64 start_stack;
 
 	if (thread_pointer - sp < MAX_STACK_BYTES)
 		return thread_pointer;
-	start_stack =
-		HAS_HELPER(get_current_task_btf) ? mm->start_stack : BPF_CORE_READ(mm, start_stack);
+	start_stack = BPF_CORE_READ(mm, start_stack);
 	return start_stack - sp < MAX_STACK_BYTES ? start_stack : 0;
 }
 

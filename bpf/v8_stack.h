@@ -61,21 +61,26 @@ __attribute__((noinline)) int skip_unknown_code(void)
 }
 
 /*
- * Walk some steps from there. The part of the native stack that was sent stays unchanged. Gives 0
- * to go on, 1 at the end. Not static: see walk_some_steps().
+ * Walk a step from there. The part of the native stack that was sent stays unchanged. Gives 0 to go
+ * on, 1 at the end. Not static: see user_walk.h.
  */
-__attribute__((noinline)) int walk_on(int number)
+__attribute__((noinline)) int walk_one_step_on(int number)
 {
 	struct scratch *scratch = get_scratch();
 
 	if (number < 0 || !scratch)
 		return 1;
-	for (int i = 0; i < STEPS_AT_ONCE; i++) {
-		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code())
+	if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code())
+		return 1;
+	return walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING;
+}
+
+/* Take more of these steps. Not static: see walk_some_steps(). */
+__attribute__((noinline)) int walk_on(int number)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (walk_one_step_on(number))
 			return 1;
-		if (walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING)
-			return 1;
-	}
 	return 0;
 }
 
@@ -204,6 +209,15 @@ __attribute__((noinline)) int step_v8_line(int number)
 	return v8_step_line(&v8->walk, number, &v8->function);
 }
 
+/* Look at STEPS_AT_ONCE pieces, from this one on. Not static: see user_walk.h. */
+__attribute__((noinline)) int step_some_v8_lines(int first)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (step_v8_line(first + i))
+			return 1;
+	return 0;
+}
+
 __attribute__((noinline)) int step_v8_source(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
@@ -236,8 +250,8 @@ static __always_inline int read_v8_frame_function(int number)
 		if (step_v8_name(i))
 			break;
 	v8->function.has_more |= v8->walk.num_pending > 0;
-	for (int i = 0; i < V8_MAX_PIECES; i++)
-		if (step_v8_line(i))
+	for (int i = 0; i < V8_MAX_PIECES; i += STEPS_AT_ONCE)
+		if (step_some_v8_lines(i))
 			break;
 	if (v8->function.line || !v8->function.source.string)
 		return 0;
@@ -264,24 +278,15 @@ __attribute__((noinline)) int send_v8_function(int number)
 				 read_v8_frame_function);
 }
 
-/* Not static: see user_walk.h. */
-__attribute__((noinline)) int send_v8_functions(int first)
-{
-	return send_some_codes(first, send_v8_function);
-}
-
-/*
- * Collect the JavaScript functions in the scratch stack, and send them. Gives their hash, or 0 if
- * they were not sent.
- */
-__attribute__((noinline)) __u64 take_v8_stack(void)
+/* Collect the JavaScript functions in the scratch stack. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int take_v8_stack(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 
 	if (!v8 || !stack || !scratch || start_v8_walk())
-		return 0;
+		return -1;
 	if (scratch->walk.end == WALK_NO_MAPPING)
 		for (int i = 0; i < WIRE_MAX_FRAMES; i += STEPS_AT_ONCE)
 			if (walk_on(i))
@@ -296,7 +301,7 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 		stack->end = WIRE_RUNTIME_PARTIAL;
 	if (stack->end == WIRE_RUNTIME_COMPLETE && !v8->walk.num_unproven)
 		stack->end = WIRE_RUNTIME_PROVEN;
-	return send_runtime_frames(stack, scratch, send_v8_functions);
+	return 0;
 }
 
 #endif

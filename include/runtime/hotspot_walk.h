@@ -21,7 +21,7 @@
  *
  * All data that is read is in the struct, since separately verified functions take no pointers to a
  * stack. The includer may define HOTSPOT_FIND_SEGMENT() as such a function that calls
- * hotspot_find_segment().
+ * hotspot_find_segment(); likewise HOTSPOT_TAKE_SOME_HOPS(), HOTSPOT_FIND_BLOB() and HOTSPOT_TRY_RETURN().
  */
 #ifndef RUNTIME_HOTSPOT_WALK_H
 #define RUNTIME_HOTSPOT_WALK_H
@@ -36,8 +36,9 @@
  * Maximum number of entries of the segment table to read for a block's start: enough for one of 2
  * MiB.
  */
-#define HOTSPOT_MAX_HOPS   64
-#define HOTSPOT_NO_SEGMENT (~0ull)
+#define HOTSPOT_MAX_HOPS     64
+#define HOTSPOT_HOPS_AT_ONCE 8 /* a divisor of these */
+#define HOTSPOT_NO_SEGMENT   (~0ull)
 
 #define HOTSPOT_OBJECT_WORDS \
 	64 /* a power of two, and more than WIRE_HOTSPOT_OBJECT_BYTES and the word before a blob */
@@ -77,6 +78,7 @@ struct hotspot_walk {
 	wire_u64 cfa; /* of the attempted step */
 	wire_u64 caller_pc;
 	wire_u64 caller_fp;
+	wire_u64 hop; /* segments of the last hop */
 	wire_u32 num_frames;
 	wire_u32 is_deep;        /* some frames did not fit */
 	wire_u32 last_level;     /* last level of the walk in HotSpot's code */
@@ -93,6 +95,13 @@ _Static_assert(WIRE_HOTSPOT_OBJECT_BYTES + 8 < HOTSPOT_OBJECT_WORDS * 8, "an obj
  */
 HOTSPOT_INLINE int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32 bytes,
 				wire_u64 address);
+
+/*
+ * Text up to its terminating zero, or as much as fits, including the zero. Returns the number of
+ * bytes before the zero, or a negative number.
+ */
+HOTSPOT_INLINE int hotspot_read_string(struct hotspot_walk *hotspot, void *ret, wire_u32 size,
+				       wire_u64 address);
 
 HOTSPOT_INLINE int hotspot_read_word(struct hotspot_walk *hotspot, wire_u64 address, wire_u64 *ret)
 {
@@ -253,20 +262,38 @@ HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
 	hotspot->blob_end = end;
 }
 
+/*
+ * Some hops from a segment to the one that its block starts in. Returns the segment that was reached:
+ * hotspot->hop is 0 if the block starts there. HOTSPOT_NO_SEGMENT: unknown or unreadable.
+ */
+HOTSPOT_INLINE wire_u64 hotspot_take_some_hops(struct hotspot_walk *hotspot, wire_u64 segments,
+					       wire_u64 segment)
+{
+	hotspot->hop = 0; /* one byte of it is read */
+	for (int i = 0; i < HOTSPOT_HOPS_AT_ONCE; i++) {
+		if (hotspot_read(hotspot, &hotspot->hop, 1, segments + segment))
+			return HOTSPOT_NO_SEGMENT;
+		if (!hotspot->hop)
+			return segment;
+		if (hotspot->hop == 0xff || hotspot->hop > segment)
+			return HOTSPOT_NO_SEGMENT;
+		segment -= hotspot->hop;
+	}
+	return segment;
+}
+
+#ifndef HOTSPOT_TAKE_SOME_HOPS
+#define HOTSPOT_TAKE_SOME_HOPS hotspot_take_some_hops
+#endif
+
 /* The segment that a block starts in. Returns HOTSPOT_NO_SEGMENT if unknown or unreadable. */
 HOTSPOT_INLINE wire_u64 hotspot_find_segment(struct hotspot_walk *hotspot, wire_u64 segments,
 					     wire_u64 segment)
 {
-	wire_u64 hop = 0;
-
-	for (int i = 0; i < HOTSPOT_MAX_HOPS; i++) {
-		if (hotspot_read(hotspot, &hop, 1, segments + segment))
-			return HOTSPOT_NO_SEGMENT;
-		if (!hop)
+	for (int i = 0; i < HOTSPOT_MAX_HOPS; i += HOTSPOT_HOPS_AT_ONCE) {
+		segment = HOTSPOT_TAKE_SOME_HOPS(hotspot, segments, segment);
+		if (segment == HOTSPOT_NO_SEGMENT || !hotspot->hop)
 			return segment;
-		if (hop == 0xff || hop > segment)
-			return HOTSPOT_NO_SEGMENT;
-		segment -= hop;
 	}
 	return HOTSPOT_NO_SEGMENT;
 }
@@ -302,6 +329,10 @@ HOTSPOT_INLINE int hotspot_find_blob(struct hotspot_walk *hotspot, wire_u64 pc)
 	hotspot_find_blob_code(hotspot);
 	return pc >= hotspot->blob && pc < hotspot->blob_end ? 0 : -1;
 }
+
+#ifndef HOTSPOT_FIND_BLOB
+#define HOTSPOT_FIND_BLOB hotspot_find_blob
+#endif
 
 HOTSPOT_INLINE wire_u32 hotspot_hash(wire_u64 first, wire_u64 second)
 {
@@ -366,6 +397,10 @@ HOTSPOT_INLINE int hotspot_try_return(struct hotspot_walk *hotspot, struct walk 
 	return !walk_read(walk, hotspot->cfa - 8, &hotspot->caller_pc) &&
 	       hotspot_is_return_address(hotspot, walk, hotspot->caller_pc);
 }
+
+#ifndef HOTSPOT_TRY_RETURN
+#define HOTSPOT_TRY_RETURN hotspot_try_return
+#endif
 
 /* Bytes of code that set up the frame in the last blob read. */
 HOTSPOT_INLINE wire_u64 hotspot_get_frame_complete(const struct hotspot_walk *hotspot)
@@ -449,7 +484,7 @@ HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct wa
 	if (!target)
 		return 1;
 	if ((target >= hotspot->blob && target < hotspot->blob_end) ||
-	    hotspot_find_blob(hotspot, target) || !hotspot_is_nmethod(hotspot) ||
+	    HOTSPOT_FIND_BLOB(hotspot, target) || !hotspot_is_nmethod(hotspot) ||
 	    !hotspot_has_frame_size(hotspot) ||
 	    hotspot_get_blob_field(hotspot, hotspot->layout.nmethod_method) == method)
 		return 1;
@@ -497,7 +532,7 @@ HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk 
 			return walk_stop(walk, WALK_READ_FAILED);
 		if (!walk_is_user_pc(hotspot->caller_pc))
 			return walk_stop(walk, WALK_NO_RETURN_ADDRESS);
-	} else if (!hotspot_try_return(hotspot, walk, bytes - 8)) {
+	} else if (!HOTSPOT_TRY_RETURN(hotspot, walk, bytes - 8)) {
 		return walk_stop(walk, WALK_JIT_CODE);
 	}
 	if (!hotspot_is_frame_certain(hotspot, walk))
@@ -553,7 +588,7 @@ HOTSPOT_INLINE int hotspot_step_adapter(struct hotspot_walk *hotspot, struct wal
 	wire_u64 code = 0;
 
 	if (!walk->is_exact || hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
-	    hotspot_moves_return_address(code) || !hotspot_try_return(hotspot, walk, 0))
+	    hotspot_moves_return_address(code) || !HOTSPOT_TRY_RETURN(hotspot, walk, 0))
 		return walk_stop(walk, WALK_JIT_CODE);
 	if (!hotspot_is_interpreter(hotspot, hotspot->caller_pc) &&
 	    (!walk->is_innermost || hotspot->bytecode_register != hotspot->cfa))
@@ -596,7 +631,7 @@ HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *
 	    hotspot_is_return_address(hotspot, walk, hotspot->caller_pc) &&
 	    hotspot_may_call_blob(hotspot, walk, hotspot->caller_pc))
 		return hotspot_step_by_fp(hotspot, walk);
-	if (!hotspot_try_return(hotspot, walk, state == HOTSPOT_FRAME_PUSHED ? 8 : 0) ||
+	if (!HOTSPOT_TRY_RETURN(hotspot, walk, state == HOTSPOT_FRAME_PUSHED ? 8 : 0) ||
 	    !hotspot_may_call_blob(hotspot, walk, hotspot->caller_pc))
 		return walk_stop(walk, WALK_JIT_CODE);
 	if (state == HOTSPOT_FRAME_PUSHED)
@@ -732,14 +767,14 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 			return walk_stop(walk, WALK_JIT_CODE);
 		if (!is_code && sender > walk->registers.sp &&
 		    sender - walk->registers.sp <= HOTSPOT_MAX_FRAME_BYTES && !(sender & 7)) {
-			if (!hotspot_try_return(hotspot, walk, 0) &&
-			    !hotspot_try_return(hotspot, walk, 8) &&
-			    !hotspot_try_return(hotspot, walk, sender - walk->registers.sp - 8))
+			if (!HOTSPOT_TRY_RETURN(hotspot, walk, 0) &&
+			    !HOTSPOT_TRY_RETURN(hotspot, walk, 8) &&
+			    !HOTSPOT_TRY_RETURN(hotspot, walk, sender - walk->registers.sp - 8))
 				return walk_stop(walk, WALK_JIT_CODE);
 			hotspot->cfa = sender;
 			return hotspot_leave_interpreter(hotspot, walk, frames);
 		}
-		if (hotspot_try_return(hotspot, walk, 0)) {
+		if (HOTSPOT_TRY_RETURN(hotspot, walk, 0)) {
 			if (walk->registers.bx >= hotspot->cfa &&
 			    walk->registers.bx - hotspot->cfa <= HOTSPOT_MAX_FRAME_BYTES)
 				hotspot->cfa = walk->registers.bx;
@@ -793,7 +828,7 @@ HOTSPOT_INLINE int hotspot_step(struct hotspot_walk *hotspot, struct walk *walk,
 
 	if (hotspot_is_interpreter(hotspot, pc))
 		return hotspot_step_interpreter(hotspot, walk, frames);
-	if (hotspot_find_blob(hotspot, pc))
+	if (HOTSPOT_FIND_BLOB(hotspot, pc))
 		return walk_stop(walk, WALK_JIT_CODE);
 	hotspot_add_blob(hotspot, walk, frames);
 	if (hotspot_has_frame_size(hotspot) && walk->registers.pc != hotspot->code.call_stub_return)
@@ -844,10 +879,10 @@ HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 ad
 HOTSPOT_INLINE void hotspot_clear_method(const struct hotspot_walk *hotspot,
 					 struct wire_hotspot_method *ret)
 {
-	wire_clear(ret->class_text, sizeof(ret->class_text));
-	wire_clear(ret->name_text, sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
-	wire_clear(ret->lines, sizeof(ret->lines));
+	WIRE_CLEAR(ret->class_text, sizeof(ret->class_text));
+	WIRE_CLEAR(ret->name_text, sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(ret->lines, sizeof(ret->lines));
 	ret->class_name.length = ret->class_name.num_bytes = 0;
 	ret->name.length = ret->name.num_bytes = 0;
 	ret->file.length = ret->file.num_bytes = 0;
@@ -868,19 +903,15 @@ HOTSPOT_INLINE int hotspot_read_stub(struct hotspot_walk *hotspot, wire_u64 blob
 				     struct wire_hotspot_method *ret)
 {
 	wire_u64 name = 0;
-	wire_u32 length = 0;
+	int length;
 
 	hotspot_clear_method(hotspot, ret);
-	if (hotspot_read_word(hotspot, blob + hotspot->layout.blob_name, &name) ||
-	    hotspot_read(hotspot, ret->name_text, HOTSPOT_STUB_NAME_BYTES, name))
+	if (hotspot_read_word(hotspot, blob + hotspot->layout.blob_name, &name))
 		return -1;
-	while (length < HOTSPOT_STUB_NAME_BYTES && ret->name_text[length])
-		length++;
+	length = hotspot_read_string(hotspot, ret->name_text, HOTSPOT_STUB_NAME_BYTES, name);
+	if (length < 0)
+		return -1;
 	ret->name.length = ret->name.num_bytes = (wire_u16)length;
-	for (; length < HOTSPOT_STUB_NAME_BYTES; length++) {
-		ret->name_text[length] = 0;
-		__asm__ volatile("" ::: "memory"); /* as in wire_clear() */
-	}
 	return 0;
 }
 

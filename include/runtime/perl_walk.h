@@ -12,9 +12,10 @@
  *			;
  *	walk->end, walk->num_frames
  *
- * A step looks at one context, and has no loop, so that the verifier checks it once. All its data
- * is in the struct, including data that is read, since separately verified functions take no
- * pointers to a stack.
+ * A step looks at one context, and has no loop but over the words of a file name, so that the
+ * verifier checks it once. The includer may define PERL_HASH_SOME_WORDS() as a separately verified
+ * function that calls perl_hash_some_words(). All data is in the struct, including data that is
+ * read, since separately verified functions take no pointers to a stack.
  *
  * An interpreter has a stack of contexts: subroutines, evals, blocks, loops. Code called from C (a
  * method of a tied variable, the block of a sort) mostly gets a stack of its own, which refers to
@@ -38,6 +39,8 @@
 #include "runtime/x86_64/glibc_thread.h"
 #include "wire/clear.h"
 #include "wire/script.h"
+
+#define PERL_FILE_WORDS (WIRE_SCRIPT_FILE_BYTES / 8)
 
 /* Blocks and loops are contexts, too. */
 #define PERL_MAX_STEPS (4 * WIRE_MAX_RUNTIME_FRAMES)
@@ -156,7 +159,7 @@ struct perl_walk {
 	wire_u64 package;     /* of that: a hash; 0: none */
 	wire_u64 hashed_file; /* the file whose name was read last; 0: none */
 	wire_u64 file_hash;   /* of its name */
-	wire_u64 file_text[WIRE_SCRIPT_FILE_BYTES / 8];
+	wire_u64 file_text[PERL_FILE_WORDS];
 	wire_u64 words[PERL_OBJECT_WORDS]; /* the last object read */
 	/* For each frame. */
 	wire_u64 files[WIRE_MAX_RUNTIME_FRAMES]; /* text, at an address */
@@ -343,6 +346,21 @@ PERL_INLINE int perl_walk_start(struct perl_walk *walk, const struct wire_perl_l
 	return 0;
 }
 
+/* A divisor of PERL_FILE_WORDS. */
+#define PERL_WORDS_AT_ONCE 8
+
+/* Add words of the file name to its hash, from this number on. */
+PERL_INLINE void perl_hash_some_words(struct perl_walk *walk, wire_u32 first)
+{
+	for (wire_u32 i = 0; i < PERL_WORDS_AT_ONCE; i++)
+		walk->file_hash = perl_hash(walk->file_hash,
+					    walk->file_text[(first + i) & (PERL_FILE_WORDS - 1)]);
+}
+
+#ifndef PERL_HASH_SOME_WORDS
+#define PERL_HASH_SOME_WORDS perl_hash_some_words
+#endif
+
 /*
  * Hash the file name of a statement, to tell it from a later one at the same address. Successive
  * frames mostly have the same file.
@@ -353,13 +371,13 @@ PERL_INLINE void perl_hash_file(struct perl_walk *walk)
 		return;
 	walk->hashed_file = walk->file;
 	walk->file_hash = 0;
-	wire_clear(walk->file_text, sizeof(walk->file_text));
+	WIRE_CLEAR(walk->file_text, sizeof(walk->file_text));
 	if (perl_read_string(walk, walk->file_text, sizeof(walk->file_text), walk->file) < 0) {
 		walk->file = walk->hashed_file = 0;
 		return;
 	}
-	for (wire_u32 i = 0; i < sizeof(walk->file_text) / 8; i++)
-		walk->file_hash = perl_hash(walk->file_hash, walk->file_text[i]);
+	for (wire_u32 i = 0; i < PERL_FILE_WORDS; i += PERL_WORDS_AT_ONCE)
+		PERL_HASH_SOME_WORDS(walk, i);
 }
 
 /* Read the line and the file of a statement; 0 if unreadable. */
@@ -741,9 +759,9 @@ PERL_INLINE void perl_read_function_names(struct perl_walk *walk, wire_u32 numbe
 	wire_u64 file = walk->files[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
 	int num_bytes;
 
-	wire_clear(ret->class_text, sizeof(ret->class_text));
-	wire_clear(ret->name_text, sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(ret->class_text, sizeof(ret->class_text));
+	WIRE_CLEAR(ret->name_text, sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
 	ret->runtime = WIRE_RUNTIME_PERL;
 	ret->padding = 0;
 	ret->code = frame->code;

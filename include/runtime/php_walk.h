@@ -339,9 +339,9 @@ PHP_INLINE int php_read_function_names(struct php_walk *walk, wire_u64 function,
 	wire_u64 class;
 	wire_u64 name;
 
-	wire_clear(ret->class_text, sizeof(ret->class_text));
-	wire_clear(ret->name_text, sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(ret->class_text, sizeof(ret->class_text));
+	WIRE_CLEAR(ret->name_text, sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
 	ret->runtime = WIRE_RUNTIME_PHP;
 	ret->padding = 0;
 	ret->code = function;

@@ -466,9 +466,9 @@ PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 	wire_u64 lines;
 	wire_u64 bytes = 0;
 
-	wire_clear(ret->name_text, sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
-	wire_clear(ret->lines, sizeof(ret->lines));
+	WIRE_CLEAR(ret->name_text, sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(ret->lines, sizeof(ret->lines));
 	ret->code = code;
 	ret->fingerprint = ret->first_line = ret->line_bytes = 0;
 	ret->num_line_bytes = ret->text_padding = 0;

@@ -525,9 +525,9 @@ RUBY_INLINE int ruby_read_function(struct ruby_walk *walk, wire_u64 code,
 	wire_u64 name = 0;
 	wire_u64 path = 0;
 
-	wire_clear(ret->class_text, sizeof(ret->class_text));
-	wire_clear(ret->name_text, sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(ret->class_text, sizeof(ret->class_text));
+	WIRE_CLEAR(ret->name_text, sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
 	ret->runtime = WIRE_RUNTIME_RUBY;
 	ret->code_kind = WIRE_SCRIPT_CODE_FUNCTION;
 	ret->padding = 0;

@@ -735,9 +735,9 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 	wire_u64 file;
 	wire_u32 literal;
 
-	wire_clear(&ret->source, sizeof(ret->source) + sizeof(ret->name) + sizeof(ret->file));
-	wire_clear(ret->name_text[0], sizeof(ret->name_text));
-	wire_clear(ret->file_text, sizeof(ret->file_text));
+	WIRE_CLEAR(&ret->source, sizeof(ret->source) + sizeof(ret->name) + sizeof(ret->file));
+	WIRE_CLEAR(ret->name_text[0], sizeof(ret->name_text));
+	WIRE_CLEAR(ret->file_text, sizeof(ret->file_text));
 	ret->shared = shared;
 	ret->num_parts = ret->has_more = ret->is_builtin = ret->padding = 0;
 	ret->position = WIRE_V8_NO_POSITION;

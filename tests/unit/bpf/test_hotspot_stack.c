@@ -3,7 +3,7 @@
 
 /* clang-format off */
 #define const
-#include "hotspot_stack.h"
+#include "interpreters.h"
 #undef const
 #include "hotspot_walk_layouts.h"
 /* clang-format on */
@@ -121,6 +121,12 @@ static int tear_down(void **state _unused_)
 {
 	fake_kernel_release();
 	return 0;
+}
+
+/* Takes the stack, and sends it. Returns its hash; 0: it was not sent. */
+static uint64_t take_and_send(void)
+{
+	return take_hotspot_stack() ? 0 : send_collected_stack();
 }
 
 static void the_code_of_a_process_is_looked_for_once(void **state _unused_)
@@ -334,7 +340,7 @@ static void each_method_of_a_stack_is_sent(void **state _unused_)
 	for (uint32_t i = 0; i < hotspot->walk.num_frames; i++)
 		set_frame(i, METHOD, WIRE_HOTSPOT_INTERPRETED);
 	scratch->walk.end = WALK_COMPLETE;
-	assert_true(take_hotspot_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 2 * STEPS_AT_ONCE + 1);
 	sent = fake_record_last(WIRE_RUNTIME_STACK);
 	assert_int_equal(sent->num_frames, 2 * STEPS_AT_ONCE + 1);
@@ -345,13 +351,13 @@ static void the_end_of_a_stack_is_said(void **state _unused_)
 {
 	assert_int_equal(start_hotspot_walk(), 0);
 	scratch->walk.end = WALK_COMPLETE;
-	take_hotspot_stack();
+	take_and_send();
 	assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);
 	scratch->walk.end = WALK_NO_TABLE;
-	take_hotspot_stack();
+	take_and_send();
 	assert_int_equal(stack->end, WIRE_RUNTIME_PARTIAL);
 	hotspot->walk.is_deep = 1;
-	take_hotspot_stack();
+	take_and_send();
 	assert_int_equal(stack->end, WIRE_RUNTIME_DEEP);
 }
 

@@ -3,8 +3,7 @@
 
 /* clang-format off */
 #define const
-#include "hotspot_stack.h"
-#include "python_stack.h"
+#include "interpreters.h"
 #undef const
 #include "runtime/python/layouts.h"
 /* clang-format on */
@@ -107,11 +106,17 @@ static int tear_down(void **state _unused_)
 	return 0;
 }
 
+/* Takes the stack, and sends it. Returns its hash; 0: it was not sent. */
+static uint64_t take_and_send(void)
+{
+	return take_python_stack() ? 0 : send_collected_stack();
+}
+
 /* Takes the stack. Returns what was sent. */
 static const struct wire_runtime_stack *take(void)
 {
 	const struct wire_runtime_stack *sent;
-	uint64_t hash = take_python_stack();
+	uint64_t hash = take_and_send();
 
 	assert_true(hash != 0);
 	sent = fake_record_last(WIRE_RUNTIME_STACK);
@@ -245,16 +250,17 @@ static void each_code_of_a_stack_is_sent(void **state _unused_)
 		stack->frames[i] =
 			(struct wire_runtime_frame){.code = CODE, .fingerprint = 100 + i};
 	stack->num_frames = 2 * STEPS_AT_ONCE + 1;
-	assert_int_equal(send_python_codes(0), CODE_SENT);
+	stack->runtime = WIRE_RUNTIME_PYTHON;
+	assert_int_equal(send_some_functions(0), CODE_SENT);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), STEPS_AT_ONCE);
-	assert_int_equal(send_python_codes(2 * STEPS_AT_ONCE), CODE_SENT);
+	assert_int_equal(send_some_functions(2 * STEPS_AT_ONCE), CODE_SENT);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), STEPS_AT_ONCE + 1);
 }
 
 static void a_full_ring_loses_the_stack(void **state _unused_)
 {
 	fake_kernel.ring_room = 0;
-	assert_int_equal(take_python_stack(), 0);
+	assert_int_equal(take_and_send(), 0);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
 	take();
 }

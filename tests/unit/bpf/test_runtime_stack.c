@@ -61,8 +61,9 @@ static int send_code(int number)
 }
 
 /* Result for the outer frame. */
-static int say_sending(int number)
+static int say_sending(struct wire_runtime_stack *sent, int number)
 {
+	assert_ptr_equal(sent, stack);
 	num_asked++;
 	return number == 1 ? sending : CODE_SENT;
 }

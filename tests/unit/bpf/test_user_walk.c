@@ -58,6 +58,7 @@ static int set_up(void **state _unused_)
 	memory = (struct mm_struct){.uprobes_state = {&probed}};
 	task = (struct task_struct){.pid = 7, .tgid = 6, .mm = &memory, .utask = &probes};
 	fake_kernel.task = &task;
+	scratch->mm = &memory;
 	return 0;
 }
 

@@ -3,8 +3,7 @@
 
 /* clang-format off */
 #define const
-#include "hotspot_stack.h"
-#include "v8_stack.h"
+#include "interpreters.h"
 #undef const
 #include "v8_layouts.h"
 /* clang-format on */
@@ -79,6 +78,12 @@ static int tear_down(void **state _unused_)
 {
 	fake_kernel_release();
 	return 0;
+}
+
+/* Takes the stack, and sends it. Returns its hash; 0: it was not sent. */
+static uint64_t take_and_send(void)
+{
+	return take_v8_stack() ? 0 : send_collected_stack();
 }
 
 static void expect_words(uint64_t function, uint64_t context)
@@ -199,7 +204,7 @@ static void make_program(uint32_t position, uint32_t num_levels)
 
 static const struct wire_v8_function *take_function(void)
 {
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	return fake_record_last(WIRE_RUNTIME_CODE);
 }
 
@@ -209,7 +214,7 @@ static void each_level_of_javascript_is_a_frame(void **state _unused_)
 	for (uint32_t num = 2; num < 20; num++) {
 		make_program(0, num);
 		scratch->stack.pcs[0] = PC;
-		assert_true(take_v8_stack() != 0);
+		assert_true(take_and_send() != 0);
 		assert_int_equal(stack->num_frames, num - 1);
 		assert_int_equal(stack->runtime, WIRE_RUNTIME_V8);
 		assert_int_equal(stack->end, WIRE_RUNTIME_PROVEN);
@@ -221,7 +226,7 @@ static void each_level_of_javascript_is_a_frame(void **state _unused_)
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
 	make_program(0, 3);
 	scratch->walk.end = WALK_NO_TABLE;
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_PARTIAL);
 }
 
@@ -240,22 +245,22 @@ static void levels_without_a_frame_of_v8_are_not_proven(void **state _unused_)
 		make_program(0, 3);
 		scratch->stack.pcs[0] = PC;
 		put_word(&process, scratch->frame_pointers[2] - 8, cases[i].context);
-		assert_true(take_v8_stack() != 0);
+		assert_true(take_and_send() != 0);
 		assert_int_equal(stack->end, cases[i].end);
 	}
 	/* No closure; a frame that cannot be read; and the same frame when the walk did not use its frame pointer. */
 	make_program(0, 3);
 	scratch->stack.pcs[0] = PC;
 	put_word(&process, scratch->frame_pointers[2] - 16, SCOPE + 1);
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_true(stack->end != WIRE_RUNTIME_PROVEN);
 	make_program(0, 3);
 	scratch->stack.pcs[0] = PC;
 	scratch->frame_pointers[2] = 0x1000;
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);
 	scratch->stack.pcs[2] &= ~WIRE_PC_FP_STEP;
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_PROVEN);
 }
 
@@ -332,7 +337,7 @@ static void functions_of_webassembly_are_not_sent(void **state _unused_)
 {
 	make_program(0, 3);
 	put_word(&process, scratch->frame_pointers[1] - 8, MARKER);
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(stack->num_frames, 2);
 	assert_int_equal(stack->frames[0].fingerprint, WIRE_V8_WASM);
 	assert_int_equal(send_v8_function(0), CODE_SENT);
@@ -343,12 +348,12 @@ static void functions_of_webassembly_are_not_sent(void **state _unused_)
 static void an_unreadable_function_is_asked_for_again(void **state _unused_)
 {
 	make_program(0, 2);
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	stack->frames[0].code = 0x11;
 	stack->frames[0].fingerprint = 5;
 	assert_int_equal(send_v8_function(0), CODE_UNREAD);
 	scratch->runtime.layout = 0;
-	assert_int_equal(take_v8_stack(), 0);
+	assert_int_equal(take_and_send(), 0);
 }
 
 /* By its frame pointer, or by what it pushed. */
@@ -407,7 +412,7 @@ static void unknown_code_is_walked_by_frame_pointers(void **state _unused_)
 	walk_start(&scratch->walk, &scratch->walk.registers);
 	assert_int_equal(walk_some_steps(0), 1);
 	assert_int_equal(scratch->walk.end, WALK_NO_MAPPING);
-	assert_true(take_v8_stack() != 0);
+	assert_true(take_and_send() != 0);
 	assert_int_equal(scratch->walk.num_frames, num_levels);
 	assert_int_equal(scratch->stack.pcs[num_levels - 1] & ~WIRE_PC_FP_STEP,
 			 PC + 16 * (uint64_t)(num_levels - 1));

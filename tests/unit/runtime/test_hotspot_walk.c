@@ -99,6 +99,21 @@ static inline int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32
 		ret, bytes, address);
 }
 
+static inline int hotspot_read_string(struct hotspot_walk *hotspot, void *ret, wire_u32 size,
+				      wire_u64 address)
+{
+	uint8_t *bytes = ret;
+
+	for (wire_u32 i = 0; i < size; i++) {
+		if (hotspot_read(hotspot, bytes + i, 1, address + i))
+			return -1;
+		if (!bytes[i])
+			return (int)i;
+	}
+	bytes[size - 1] = '\0';
+	return (int)size - 1;
+}
+
 /* It is only asked for HotSpot's own code here. */
 static inline int walk_find_mapping(struct walk *walk _unused_, wire_u64 pc _unused_)
 {
