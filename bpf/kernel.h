@@ -140,18 +140,7 @@ struct sched_info {
 	__u64 last_queued;  /* when it entered the queue that it is in; 0: it is in none */
 } __attribute__((preserve_access_index));
 
-/* The scheduler's data of a CPU. */
-struct rq {
-	__u64 clock; /* ns, as of the last event */
-	unsigned int clock_update_flags;
-} __attribute__((preserve_access_index));
-
-struct cfs_rq {
-	struct rq *rq;
-} __attribute__((preserve_access_index));
-
 struct sched_entity {
-	struct cfs_rq *cfs_rq; /* of the CPU that the thread is on, whatever its scheduling class */
 	__u64 sum_exec_runtime; /* as of the last tick, or when it left a CPU */
 } __attribute__((preserve_access_index));
 

@@ -38,7 +38,6 @@
 #include "maps.h"
 #include "output.h"
 #include "own_time.h"
-#include "switch_clock.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -127,7 +126,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	if (!is_recording || !cpu)
 		return 0;
 	resumed_ns = cpu->switched_ns ? cpu->switched_ns : start_ns;
-	cpu->switched_ns = read_switch_clock(cpu, task);
+	cpu->switched_ns = bpf_ktime_get_ns();
 	if (!tid || !is_target(tid))
 		return 0;
 	if (is_visible())
@@ -288,7 +287,7 @@ static __always_inline int resume(void *ctx)
 
 	if (!is_recording || !tid || !cpu)
 		return 0;
-	if (has_queue_times && cpu->switched_ns && !cpu->compared_ns)
+	if (has_queue_times && cpu->switched_ns)
 		cpu->clock_ahead_ns = cpu->switched_ns - TASK_FIELD(task, sched_info.last_arrival);
 	counter = &cpu->counters;
 	counter->fired++;

@@ -131,13 +131,12 @@ struct wire_off_cpu_state {
 	 */
 	wire_u64 switched_ns;
 	/*
-	 * CLOCK_MONOTONIC minus the scheduler's own clock, 0: unknown; and the time of the latter
-	 * when it was measured, 0: never. Not used by user space, either.
+	 * CLOCK_MONOTONIC minus the scheduler's own clock; 0: unknown. Not used by user space,
+	 * either.
 	 */
 	wire_u64 clock_ahead_ns;
-	wire_u64 compared_ns;
 };
-_Static_assert(sizeof(struct wire_off_cpu_state) == 184,
+_Static_assert(sizeof(struct wire_off_cpu_state) == 176,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 /*

@@ -199,20 +199,6 @@ static void a_time_in_run_queues_is_no_longer_than_the_wait(void **state _unused
 	expect_balance();
 }
 
-static void switches_have_the_schedulers_time(void **state _unused_)
-{
-	struct rq rq = {0};
-	struct cfs_rq cfs_rq = {&rq};
-	const struct wire_off_cpu_counters *counter = get_counters();
-
-	task.se.cfs_rq = idle.se.cfs_rq = &cfs_rq;
-	rq.clock = SCHEDULER_CLOCK(1100);
-	leave(&task, 1100, SLEEPING);
-	rq.clock = SCHEDULER_CLOCK(1600);
-	resume_task(&task, 1650); /* the program is late */
-	assert_int_equal(counter->blocked_ns, 500);
-}
-
 /* All of it is in a run queue. */
 static void a_preempted_thread_is_in_no_run_queue(void **state _unused_)
 {
@@ -627,7 +613,6 @@ int main(void)
 		TEST(the_kernels_time_in_run_queues_is_the_end_of_a_wait),
 		TEST(a_time_in_run_queues_is_no_longer_than_the_wait),
 		TEST(a_preempted_thread_is_in_no_run_queue),
-		TEST(switches_have_the_schedulers_time),
 		TEST(the_state_decides_the_kind_of_wait),
 		TEST(a_sample_stands_for_the_points_in_it),
 		TEST(a_full_ring_counts_lost_waits),
