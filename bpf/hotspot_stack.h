@@ -212,7 +212,7 @@ __attribute__((noinline)) int send_hotspot_method(int number)
 				 read_hotspot_method);
 }
 
-/* Take the methods that the walk has found. Gives 0, or another number. Not static: see user_walk.h. */
+/* Take the methods found by the walk. Gives 0, or another number. Not static: see user_walk.h. */
 __attribute__((noinline)) int take_hotspot_stack(void)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);

@@ -269,7 +269,7 @@ HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
 HOTSPOT_INLINE wire_u64 hotspot_take_some_hops(struct hotspot_walk *hotspot, wire_u64 segments,
 					       wire_u64 segment)
 {
-	hotspot->hop = 0; /* one byte of it is read */
+	hotspot->hop = 0; /* only its low byte is read */
 	for (int i = 0; i < HOTSPOT_HOPS_AT_ONCE; i++) {
 		if (hotspot_read(hotspot, &hotspot->hop, 1, segments + segment))
 			return HOTSPOT_NO_SEGMENT;

@@ -1,24 +1,13 @@
-/* Clearing parts of records in BPF programs, and in code shared by these and tests. */
+/* Clearing parts of records, in BPF programs and in code shared by these and tests. */
 #ifndef WIRE_CLEAR_H
 #define WIRE_CLEAR_H
 
-#include "wire/types.h"
-
 /*
- * Clear a multiple of 8 bytes, aligned. Compilers for BPF reject a memset() of that size, so they
- * must not recognize this as one. A program that can do it in one call defines WIRE_CLEAR() as that.
+ * Clear a number of bytes. Compilers for BPF reject a memset() of such sizes: a program defines this
+ * before.
  */
 #ifndef WIRE_CLEAR
-#define WIRE_CLEAR wire_clear
+#define WIRE_CLEAR(bytes, num_bytes) __builtin_memset(bytes, 0, num_bytes)
 #endif
-static inline __attribute__((always_inline)) void wire_clear(void *bytes, wire_u32 num_bytes)
-{
-	typedef wire_u64 __attribute__((may_alias)) word;
-
-	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
-		((word *)bytes)[i] = 0;
-		__asm__ volatile("" ::: "memory");
-	}
-}
 
 #endif

@@ -118,7 +118,7 @@ struct wire_runtime_code {
 		"it starts as struct wire_runtime_code");                                    \
 	_Static_assert(__builtin_offsetof(struct record, name_text) % 8 == 0 &&              \
 			       __builtin_offsetof(struct record, file_text) % 8 == 0,        \
-		       "wire_clear() needs aligned texts")
+		       "texts are aligned")
 
 /* Why there are no more frames. */
 enum wire_runtime_end {

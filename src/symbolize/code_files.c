@@ -160,7 +160,7 @@ static struct objfile *open_file(const struct code_files *code_files,
 	return NULL;
 }
 
-/* Open the best one of the files that are merged with a file. */
+/* Open the best of the files merged with a file. */
 static struct objfile *open_best(const struct code_files *code_files, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(code_files->files, file);
@@ -205,7 +205,7 @@ int code_files_get(struct code_files *code_files, uint32_t file, struct code_fil
 	return 0;
 }
 
-/* Names that remain are between the parts of debug information, which libdw takes from the heap. */
+/* The other names are between the parts of debug information, which libdw takes from the heap. */
 void code_files_close(struct code_files *code_files)
 {
 	bool had_inlines = code_files->open && code_files->open->inlines;

@@ -30,7 +30,7 @@ void code_files_set_opener(struct code_files *code_files, const struct debug_ope
 void code_files_free(struct code_files *code_files);
 
 /*
- * The lowest number of the files that are merged with this one. A caller that goes through the files
+ * The lowest number of the files merged with this one. A caller that goes through the files
  * in the order of these numbers opens each of them once. Returns 0 or -ENOMEM.
  */
 _must_check_ int code_files_get_first(struct code_files *code_files, uint32_t file, uint32_t *ret);

@@ -79,7 +79,7 @@ struct inlines {
 	ARRAY(struct unit) units;
 	uint32_t last_unit; /* the one that was read last */
 	size_t num_kept;    /* lines and functions of units */
-	/* The function that was walked last is scope 0. Addresses are mostly in order. */
+	/* Scope 0 is the function walked last. Addresses are mostly in order. */
 	ARRAY(struct scope) scopes;
 	ARRAY(struct scope_range) scope_ranges;
 	uint32_t scopes_unit;

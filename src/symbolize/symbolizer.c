@@ -565,7 +565,7 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 			if (task->is_in_module)
 				err = sort_by_unit(symbolizer, profile, task, end_of_file - i);
 		}
-		/* Files that are merged are blamed one by one. */
+		/* Merged files are blamed one by one. */
 		if (task->is_in_module)
 			start(symbolizer, task->owner);
 		if (!err)
