@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "read_string.h"
 #include "require.h"
 #include "runtime/hotspot_method.h"
 
@@ -80,20 +81,7 @@ static inline int hotspot_read(struct hotspot_walk *hotspot _unused_, void *ret,
 	return read_memory(current, ret, bytes, address);
 }
 
-static inline int hotspot_read_string(struct hotspot_walk *hotspot, void *ret, wire_u32 size,
-				      wire_u64 address)
-{
-	uint8_t *bytes = ret;
-
-	for (wire_u32 i = 0; i < size; i++) {
-		if (hotspot_read(hotspot, bytes + i, 1, address + i))
-			return -1;
-		if (!bytes[i])
-			return (int)i;
-	}
-	bytes[size - 1] = '\0';
-	return (int)size - 1;
-}
+DEFINE_READ_STRING(hotspot_read_string, hotspot_walk, hotspot_read)
 
 /* All of the memory is HotSpot's code as well. */
 static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "read_string.h"
 #include "require.h"
 
 #define PERL_INLINE static inline
@@ -57,20 +58,7 @@ static inline int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, w
 	return 0;
 }
 
-static inline int perl_read_string(struct perl_walk *walk, void *ret, wire_u32 size,
-				   wire_u64 address)
-{
-	uint8_t *bytes = ret;
-
-	for (wire_u32 i = 0; i < size; i++) {
-		if (perl_read(walk, bytes + i, 1, address + i))
-			return -1;
-		if (!bytes[i])
-			return (int)i;
-	}
-	bytes[size - 1] = '\0';
-	return (int)size - 1;
-}
+DEFINE_READ_STRING(perl_read_string, perl_walk, perl_read)
 
 static void *allocate(size_t size)
 {

@@ -72,6 +72,7 @@ struct fake_process {
 };
 
 #include "fake_memory.h"
+#include "read_string.h"
 
 static int read_scene(struct fake_process *scene, void *ret, uint64_t size, uint64_t address)
 {
@@ -99,20 +100,7 @@ static inline int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32
 		ret, bytes, address);
 }
 
-static inline int hotspot_read_string(struct hotspot_walk *hotspot, void *ret, wire_u32 size,
-				      wire_u64 address)
-{
-	uint8_t *bytes = ret;
-
-	for (wire_u32 i = 0; i < size; i++) {
-		if (hotspot_read(hotspot, bytes + i, 1, address + i))
-			return -1;
-		if (!bytes[i])
-			return (int)i;
-	}
-	bytes[size - 1] = '\0';
-	return (int)size - 1;
-}
+DEFINE_READ_STRING(hotspot_read_string, hotspot_walk, hotspot_read)
 
 /* It is only asked for HotSpot's own code here. */
 static inline int walk_find_mapping(struct walk *walk _unused_, wire_u64 pc _unused_)

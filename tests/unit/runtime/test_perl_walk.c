@@ -48,25 +48,14 @@ struct fake_process {
 };
 
 #include "fake_memory.h"
+#include "read_string.h"
 
 static int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
 	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
-static int perl_read_string(struct perl_walk *walk, void *ret, wire_u32 size, wire_u64 address)
-{
-	uint8_t *bytes = ret;
-
-	for (wire_u32 i = 0; i < size; i++) {
-		if (perl_read(walk, bytes + i, 1, address + i))
-			return -1;
-		if (!bytes[i])
-			return (int)i;
-	}
-	bytes[size - 1] = '\0';
-	return (int)size - 1;
-}
+DEFINE_READ_STRING(perl_read_string, perl_walk, perl_read)
 
 static void put_text(struct fake_process *process, uint64_t address, const char *text)
 {
