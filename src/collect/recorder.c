@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #include "base/array.h"
+#include "base/async_call.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -25,7 +26,6 @@
 #include "collect/processes/target_threads.h"
 #include "collect/processes/thread_times.h"
 #include "collect/programs/sampler.h"
-#include "collect/programs/sampler_load.h"
 #include "collect/runtimes/runtime_stacks.h"
 #include "collect/stacks/call_check.h"
 #include "collect/stacks/raw_samples.h"
@@ -437,14 +437,13 @@ static struct sampler_opts describe_sampler(struct recorder *recorder)
 
 static int start_publishing(struct recorder *recorder)
 {
-	struct unwind_maps maps = sampler_get_unwind_maps(recorder->sampler);
-	const struct runtime_sources sources = get_runtime_sources(recorder);
+	struct unwind_maps maps;
 	int err;
 
-	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
+	if (!recorder->publisher)
 		return 0;
-	err = publisher_new(&maps, &sources, recorder->processes, &recorder->opts.tables,
-			    &recorder->publisher);
+	maps = sampler_get_unwind_maps(recorder->sampler);
+	err = publisher_start(recorder->publisher, &maps);
 	if (err)
 		return err;
 	recorder->raw_samples =
@@ -612,22 +611,61 @@ static int record_schedule(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
-/* Load the sampler; meanwhile listen to the CPUs and read the processes, unless only some are sampled. */
-static int load_sampler(struct recorder *recorder, struct error *error)
-{
-	const struct sampler_opts opts = describe_sampler(recorder);
-	_cleanup_(sampler_load_freep) struct sampler_load *load = NULL;
-	int err = sampler_load_start(&opts, &load);
-	int load_err;
+struct sampler_loading {
+	struct sampler_opts opts;
+	struct sampler *sampler; /* NULL: not loaded */
+	struct error error;
+};
 
-	if (err)
-		return err;
-	err = listen_to_cpus(recorder, error);
+static int run_loading(void *context)
+{
+	struct sampler_loading *loading = context;
+
+	return sampler_new(&loading->opts, &loading->sampler, &loading->error);
+}
+
+/* Prepare to publish; meanwhile nothing else can be done until the sampler is loaded. */
+static int prepare_publishing(struct recorder *recorder)
+{
+	const struct runtime_sources sources = get_runtime_sources(recorder);
+
+	return recorder->opts.user_stacks == USER_STACKS_TABLE
+		       ? publisher_new(&sources, recorder->processes, &recorder->opts.tables,
+				       &recorder->publisher)
+		       : 0;
+}
+
+/* Listen to the CPUs and read the processes, unless only some are sampled. */
+static int read_processes(struct recorder *recorder, struct error *error)
+{
+	int err = listen_to_cpus(recorder, error);
+
 	if (!err && !target_is_of_threads(&recorder->opts.target))
 		err = process_table_scan(recorder->processes);
+	return err ? err : prepare_publishing(recorder);
+}
+
+/*
+ * Load the sampler. The kernel verifies its programs for some tens of milliseconds, in which the
+ * other preparations are made.
+ */
+static int load_sampler(struct recorder *recorder, struct error *error)
+{
+	struct sampler_loading loading = {.opts = describe_sampler(recorder)};
+	struct async_call call;
+	int load_err;
+	int err;
+
+	async_call_start(&call, run_loading, &loading);
+	err = read_processes(recorder, error);
+	load_err = async_call_finish(&call);
+	recorder->sampler = loading.sampler;
 	/* If neither is permitted, report the sampler: it needs more. */
-	load_err = sampler_load_finish(load, &recorder->sampler, error);
-	return load_err && err != -ENOMEM ? load_err : err;
+	if (!load_err || err == -ENOMEM)
+		return err;
+	if (error)
+		*error = loading.error;
+	return load_err;
 }
 
 /* The order matters: listen, then read the current state, then (in recorder_start) sample. */

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -17,7 +18,19 @@ uint32_t bpf_rings_get_count(uint32_t num_cpus)
 	return (num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
 }
 
-static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32_t size_bytes)
+int bpf_rings_create_map(uint32_t num_cpus)
+{
+	/* The kernel takes rings of all sizes if the map was created for one. */
+	_cleanup_close_ int ring_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0,
+						     (uint32_t)sysconf(_SC_PAGESIZE), NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = (uint32_t)ring_fd);
+
+	return ring_fd < 0 ? ring_fd
+			   : bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", sizeof(uint32_t),
+					    sizeof(uint32_t), bpf_rings_get_count(num_cpus), &opts);
+}
+
+static int add_ring(struct bpf_rings *rings, uint32_t size_bytes)
 {
 	_cleanup_close_ int fd =
 		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size_bytes, NULL);
@@ -33,9 +46,29 @@ static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32
 		return err;
 	}
 	fd = -1; /* the ring's now */
-	if (bpf_map_update_elem(map_fd, &number, &ring->fd, BPF_ANY))
-		return -errno;
 	return epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, ring->fd, &interest) ? -errno : 0;
+}
+
+/* All in one batch, as each call waits for a grace period. Before Linux 5.19 there is no batch. */
+static int put_rings(const struct bpf_rings *rings, int map_fd)
+{
+	uint32_t count = (uint32_t)rings->rings.length;
+	_cleanup_free_ uint32_t *numbers = calloc(count, sizeof(*numbers));
+	_cleanup_free_ int *fds = calloc(count, sizeof(*fds));
+	uint32_t num_put = count;
+
+	if (!numbers || !fds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		numbers[i] = i;
+		fds[i] = rings->rings.items[i].fd;
+	}
+	if (!bpf_map_update_batch(map_fd, numbers, fds, &num_put, NULL))
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (bpf_map_update_elem(map_fd, &numbers[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
 }
 
 int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint32_t size_bytes)
@@ -49,11 +82,11 @@ int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint3
 	while (power < size_bytes && power < MAX_RING_BYTES)
 		power *= 2;
 	for (uint32_t i = 0; i < bpf_rings_get_count(num_cpus); i++) {
-		err = add_ring(rings, map_fd, i, power);
+		err = add_ring(rings, power);
 		if (err)
 			return err;
 	}
-	return 0;
+	return put_rings(rings, map_fd);
 }
 
 void bpf_rings_release(struct bpf_rings *rings)

@@ -21,8 +21,12 @@ struct bpf_rings {
 /* Number of rings for a number of CPUs. */
 uint32_t bpf_rings_get_count(uint32_t num_cpus);
 
+/* Create an array of maps for the rings of so many CPUs. Returns a descriptor or negative errno. */
+_must_check_ int bpf_rings_create_map(uint32_t num_cpus);
+
 /*
- * Make the rings and put them into their map.
+ * Create the rings and put them into their map. The kernel then waits for an RCU grace period, some
+ * tens of milliseconds.
  *
  * size_bytes  of each ring, at least; rounded up to a power of two, at most 1 GiB
  * map_fd      an array of maps with room for bpf_rings_get_count(); borrowed

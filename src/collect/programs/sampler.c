@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/async_call.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "collect/kernel/bpf_rings.h"
@@ -105,7 +106,25 @@ static int load_events(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
-static int load(struct sampler *sampler, struct error *error)
+struct rings_creation {
+	struct sampler *sampler;
+	int map_fd;
+	uint32_t num_cpus;
+};
+
+static int create_rings(void *context)
+{
+	const struct rings_creation *creation = context;
+	struct sampler *sampler = creation->sampler;
+
+	if (creation->map_fd < 0)
+		return creation->map_fd;
+	return bpf_rings_init(&sampler->rings, creation->map_fd, creation->num_cpus,
+			      sampler->opts.ring_bytes);
+}
+
+/* Load the program that follows forks. Rings are created meanwhile: their kernel calls mostly wait. */
+static int load_first(struct sampler *sampler, struct error *error)
 {
 	struct sampling_program_opts opts = {
 		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
@@ -118,20 +137,32 @@ static int load(struct sampler *sampler, struct error *error)
 		.tracks_running = sampler->opts.tracks_running,
 	};
 	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_close_ int map_fd = num_cpus < 0 ? -1 : bpf_rings_create_map((uint32_t)num_cpus);
+	struct rings_creation creation = {sampler, map_fd, (uint32_t)num_cpus};
+	struct async_call call;
+	int rings_err;
 	int err;
 
 	if (num_cpus < 0)
 		return num_cpus;
+	opts.rings_fd = map_fd;
+	async_call_start(&call, create_rings, &creation);
 	err = sampling_program_new(&opts, (uint32_t)num_cpus, &sampler->program, error);
-	if (err)
-		return err;
-	err = bpf_rings_init(&sampler->rings, sampling_program_get_map(sampler->program, "rings"),
-			     (uint32_t)num_cpus, sampler->opts.ring_bytes);
-	if (err == -ENOMEM)
-		return err;
-	if (err)
+	rings_err = async_call_finish(&call);
+	if (err || rings_err == -ENOMEM)
+		return err ? err : rings_err;
+	if (rings_err)
 		return error_set(error, -ENOTSUP, "the kernel refused the rings of the program: %s",
-				 strerror(-err));
+				 strerror(-rings_err));
+	return 0;
+}
+
+static int load(struct sampler *sampler, struct error *error)
+{
+	int err = load_first(sampler, error);
+
+	if (err)
+		return err;
 	err = load_events(sampler, error);
 	return err ? err : load_off_cpu(sampler, error);
 }

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "collect/kernel/bpf_log.h"
-#include "collect/kernel/bpf_rings.h"
 #include "collect/kernel/own_times.h"
 #include "collect/kernel/permission_probe.h"
 #include "collect/kernel_features.h"
@@ -205,9 +204,12 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 		return err;
 	if (program->first)
 		return 0;
-	err = set_max_entries(program, "rings", bpf_rings_get_count(num_cpus));
-	if (err)
-		return err;
+	if (program->opts.rings_fd >= 0) { /* else loading explains the lack of permission */
+		err = bpf_map__reuse_fd(bpf_object__find_map_by_name(program->object, "rings"),
+					program->opts.rings_fd);
+		if (err)
+			return err;
+	}
 	return program->opts.is_filtered ? set_max_entries(program, "target_tids", WIRE_MAX_TARGETS)
 					 : 0;
 }

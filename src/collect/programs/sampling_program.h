@@ -31,6 +31,7 @@ struct sampling_program_opts {
 	bool takes_areas;    /* also the VMAs of user stacks, if the kernel has bpf_find_vma() */
 	bool tracks_running; /* every tick records the running thread in the map running_threads */
 	uint32_t event;      /* number of the event of its ticks, also in their samples */
+	int rings_fd;        /* of bpf_rings_create_map(), borrowed; -1: none was permitted */
 };
 
 /*

@@ -130,12 +130,10 @@ static void publisher_freep(struct publisher **publisher)
 	publisher_free(*publisher);
 }
 
-int publisher_new(const struct unwind_maps *maps, const struct runtime_sources *sources,
-		  struct process_table *processes, const struct unwind_table_opts *opts,
-		  struct publisher **ret)
+int publisher_new(const struct runtime_sources *sources, struct process_table *processes,
+		  const struct unwind_table_opts *opts, struct publisher **ret)
 {
 	_cleanup_(publisher_freep) struct publisher *publisher = calloc(1, sizeof(*publisher));
-	int err;
 
 	if (!publisher)
 		return -ENOMEM;
@@ -144,21 +142,27 @@ int publisher_new(const struct unwind_maps *maps, const struct runtime_sources *
 	publisher->finds_runtimes = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
 	publisher->sources = *sources;
 	publisher->processes = processes;
-	err = unwind_store_new(maps, &publisher->store);
-	if (err)
-		return err;
 	if (array_reserve(&publisher->slot_files, UNWIND_MAX_MAPPINGS))
 		return -ENOMEM;
 	memset(publisher->slot_files.items, 0xff, /* FILE_NONE */
 	       UNWIND_MAX_MAPPINGS * sizeof(*publisher->slot_files.items));
 	publisher->slot_files.length = UNWIND_MAX_MAPPINGS;
 	open_cache(publisher, opts);
+	*ret = return_ptr(publisher);
+	return 0;
+}
+
+int publisher_start(struct publisher *publisher, const struct unwind_maps *maps)
+{
+	int err = unwind_store_new(maps, &publisher->store);
+
+	if (err)
+		return err;
 	/* The builder starts processes: threads are started after them. */
 	err = start_builder(publisher);
 	if (err)
 		return err;
 	unwind_store_start_maker(publisher->store);
-	*ret = return_ptr(publisher);
 	return 0;
 }
 

@@ -22,11 +22,15 @@
 
 struct publisher;
 
-/* The processes and all that the sources point to are borrowed. Returns 0 or negative errno. */
-_must_check_ int publisher_new(const struct unwind_maps *maps,
-			       const struct runtime_sources *sources,
+/*
+ * Open the cache of tables; nothing is published before publisher_start(). The processes and all
+ * that the sources point to are borrowed. Returns 0 or -ENOMEM.
+ */
+_must_check_ int publisher_new(const struct runtime_sources *sources,
 			       struct process_table *processes,
 			       const struct unwind_table_opts *opts, struct publisher **ret);
+/* Start the processes that build tables. Returns 0 or negative errno. */
+_must_check_ int publisher_start(struct publisher *publisher, const struct unwind_maps *maps);
 void publisher_free(struct publisher *publisher);
 
 /* Publish mappings that changed, and tables that are finished. Returns 0 or -ENOMEM. */

@@ -33,19 +33,30 @@ static uint32_t ring_bytes; /* of the last one */
 static uint32_t num_rings;  /* that were made */
 static uint32_t num_in_map;
 static uint32_t num_watched;
-static int ring_fds[8];       /* as the map has them */
+static int ring_fds[8]; /* as the map has them */
+static int watched_fds[8];
 static uint32_t ring_failing; /* number of the first ring that fails at … */
 static int create_error, size_error, update_error, epoll_error;
+static bool has_batch; /* Linux 5.19 */
+static uint32_t num_batches;
+static uint32_t num_inner; /* maps of the array */
 static int lookup_error, info_error, cpus_error;
 
 int bpf_map_create(enum bpf_map_type type, const char *name _unused_, __u32 key_size,
-		   __u32 value_size, __u32 max_entries,
-		   const struct bpf_map_create_opts *opts _unused_)
+		   __u32 value_size, __u32 max_entries, const struct bpf_map_create_opts *opts)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t number = num_rings++;
+	uint32_t number;
 	int fd;
 
+	if (type == BPF_MAP_TYPE_ARRAY_OF_MAPS) {
+		assert_int_equal(key_size, sizeof(uint32_t));
+		assert_int_equal(value_size, sizeof(uint32_t));
+		assert_true(fcntl((int)opts->inner_map_fd, F_GETFD) >= 0);
+		num_inner = max_entries;
+		return MAP;
+	}
+	number = num_rings++;
 	assert_int_equal(type, BPF_MAP_TYPE_RINGBUF);
 	assert_int_equal(key_size + value_size, 0);
 	ring_bytes = max_entries;
@@ -75,6 +86,21 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	return 0;
 }
 
+int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *count,
+			 const struct bpf_map_batch_opts *opts _unused_)
+{
+	const uint32_t *numbers = keys;
+
+	errno = EOPNOTSUPP;
+	if (!has_batch)
+		return -EOPNOTSUPP;
+	num_batches++;
+	for (uint32_t i = 0; i < *count; i++)
+		if (bpf_map_update_elem(fd, &numbers[i], (const int *)values + i, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
 int epoll_create_of_test(int flags)
 {
 	errno = EMFILE;
@@ -85,11 +111,10 @@ int epoll_add_of_test(int epoll_fd, int operation, int fd, struct epoll_event *e
 {
 	assert_int_equal(operation, EPOLL_CTL_ADD);
 	assert_int_equal(event->events, EPOLLIN);
-	assert_int_equal(fd, ring_fds[num_in_map - 1]);
+	watched_fds[num_watched++] = fd;
 	assert_true(epoll_fd >= 0);
-	num_watched++;
 	errno = ENOSPC;
-	return epoll_error == -ENOSPC && num_in_map - 1 == ring_failing ? -1 : 0;
+	return epoll_error == -ENOSPC && num_watched - 1 == ring_failing ? -1 : 0;
 }
 
 int libbpf_num_possible_cpus(void)
@@ -132,6 +157,8 @@ static int set_up(void **state _unused_)
 {
 	ring_bytes = num_rings = num_in_map = num_watched = ring_failing = 0;
 	create_error = size_error = update_error = epoll_error = 0;
+	num_batches = num_inner = 0;
+	has_batch = false;
 	lookup_error = info_error = cpus_error = 0;
 	rings = (struct bpf_rings){.epoll_fd = -1};
 	return 0;
@@ -153,9 +180,29 @@ static void eight_cpus_share_a_ring(void **state _unused_)
 	assert_int_equal(num_rings, 3);
 	assert_int_equal(num_in_map, 3);
 	assert_int_equal(num_watched, 3);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(rings.rings.items[i].fd, ring_fds[i]);
+		assert_int_equal(rings.rings.items[i].fd, watched_fds[i]);
+	}
 	assert_true(rings.epoll_fd >= 0);
+}
+
+static void the_map_has_room_for_them(void **state _unused_)
+{
+	assert_int_equal(bpf_rings_create_map(17), MAP);
+	assert_int_equal(num_inner, 3);
+	create_error = -EPERM;
+	ring_failing = num_rings;
+	assert_int_equal(bpf_rings_create_map(17), -EPERM);
+}
+
+/* The kernel waits for a grace period in each call. */
+static void all_are_put_at_once(void **state _unused_)
+{
+	has_batch = true;
+	assert_int_equal(bpf_rings_init(&rings, MAP, 64, 4096), 0);
+	assert_int_equal(num_batches, 1);
+	assert_int_equal(num_in_map, 8);
 }
 
 static uint32_t get_size(uint32_t size_bytes)
@@ -201,7 +248,7 @@ static void whatever_fails_is_an_error(void **state)
 	ring_failing = 1;
 	update_error = 1;
 	assert_int_equal(bpf_rings_init(&rings, MAP, 24, 4096), -E2BIG);
-	assert_int_equal(num_rings, 2);
+	assert_int_equal(num_in_map, 1);
 	tear_down(state);
 	set_up(state);
 	ring_failing = 1;
@@ -220,7 +267,7 @@ static int init_anew(void *context _unused_)
 	struct bpf_rings made;
 	int err;
 
-	num_in_map = 0;
+	num_in_map = num_watched = 0;
 	err = bpf_rings_init(&made, MAP, 32, 4096);
 	bpf_rings_release(&made);
 	return err;
@@ -338,6 +385,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(eight_cpus_share_a_ring),
+		TEST(the_map_has_room_for_them),
+		TEST(all_are_put_at_once),
 		TEST(a_ring_has_a_power_of_two_up_to_a_gibibyte),
 		TEST(whatever_fails_is_an_error),
 		TEST(short_memory_is_an_error),

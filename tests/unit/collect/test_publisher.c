@@ -218,9 +218,9 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 		.elf_files = scene->elf_files,
 		.hotspots = scene->hotspots,
 	};
-	assert_int_equal(publisher_new(&scene->maps, &scene->sources, scene->fixture->table, opts,
-				       &scene->publisher),
-			 0);
+	assert_int_equal(
+		publisher_new(&scene->sources, scene->fixture->table, opts, &scene->publisher), 0);
+	assert_int_equal(publisher_start(scene->publisher, &scene->maps), 0);
 	*state = scene;
 	return 0;
 }
@@ -643,18 +643,21 @@ static void maps_that_cannot_be_mapped_are_an_error(void **state)
 	struct publisher *made = NULL;
 
 	maps.mappings_fd = -1;
-	assert_int_equal(publisher_new(&maps, &scene->sources, scene->fixture->table,
+	assert_int_equal(publisher_new(&scene->sources, scene->fixture->table,
 				       &(struct unwind_table_opts){.no_cache = true}, &made),
-			 -EBADF);
-	assert_null(made);
+			 0);
+	assert_int_equal(publisher_start(made, &maps), -EBADF);
+	publisher_free(made);
 }
 
 static int make_publisher(struct scene *scene, const struct unwind_table_opts *opts)
 {
 	struct publisher *made = NULL;
-	int err = publisher_new(&scene->maps, &scene->sources, scene->fixture->table, opts, &made);
+	int err = publisher_new(&scene->sources, scene->fixture->table, opts, &made);
 
 	assert_int_equal(!made, err != 0);
+	if (!err)
+		err = publisher_start(made, &scene->maps);
 	publisher_free(made);
 	return err;
 }

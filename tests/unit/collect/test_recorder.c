@@ -26,6 +26,7 @@ static uint64_t read_clock(void);
 #define side_band_get_lost_count         get_lost_events
 #define side_band_get_last_change_ns     get_last_change
 #define publisher_get_look_ns            get_look
+#define publisher_new                    open_publisher
 #define sample_ingest_add_stack          add_stack
 #define sample_ingest_add_sample         add_ingested
 #define sample_ingest_add_block          add_block
@@ -168,6 +169,15 @@ int catch_up(struct side_band *side_band _unused_)
 
 static uint64_t last_change_ns;
 static uint64_t look_ns;
+
+int open_publisher(const struct runtime_sources *sources _unused_,
+		   struct process_table *processes _unused_,
+		   const struct unwind_table_opts *table_opts _unused_, struct publisher **ret)
+{
+	tell("publish,");
+	*ret = NULL;
+	return 0;
+}
 
 uint64_t get_look(const struct publisher *publisher _unused_)
 {
@@ -1096,8 +1106,9 @@ static void processes_are_read_while_the_sampler_is_loaded(void **state _unused_
 	expect_story("listen 0,listen 1,listen 2,listen 3,scan,");
 	assert_non_null(recorder->sampler);
 	recorder->opts.target.kind = TARGET_PROCESSES;
+	recorder->opts.user_stacks = USER_STACKS_TABLE;
 	assert_int_equal(load_sampler(recorder, NULL), 0);
-	expect_story("listen 0,listen 1,listen 2,listen 3,");
+	expect_story("listen 0,listen 1,listen 2,listen 3,publish,");
 }
 
 static void the_sampler_s_error_is_reported_first(void **state _unused_)

@@ -343,12 +343,22 @@ int off_cpu_program_read_time(const struct off_cpu_program *program,
 /* ---- rings and maps ----------------------------------------------------------------------------------------------- */
 
 static int rings_error;
+static int map_error;
+static int rings_map_fd; /* of the rings */
+static uint32_t num_cpus_of_map, num_cpus_of_rings;
 static uint32_t ring_bytes;
 
+int bpf_rings_create_map(uint32_t num_cpus)
+{
+	num_cpus_of_map = num_cpus;
+	return map_error ? map_error : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* In a thread of its own. */
 int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint32_t size_bytes)
 {
-	assert_int_equal(map_fd, MAP_OF(FIRST_PROGRAM, 'r'));
-	assert_int_equal(num_cpus, libbpf_num_possible_cpus());
+	rings_map_fd = map_fd;
+	num_cpus_of_rings = num_cpus;
 	ring_bytes = size_bytes;
 	*rings = (struct bpf_rings){.epoll_fd = -1};
 	if (rings_error)
@@ -403,6 +413,7 @@ static int set_up(void **state _unused_)
 {
 	num_opened = 0;
 	open_error = attach_error = load_error = rings_error = counters_error = time_error = 0;
+	map_error = 0;
 	refused_type = UINT32_MAX;
 	refused_cpu = -1;
 	num_programs = 0;
@@ -893,6 +904,9 @@ static void rings_have_8_mib_unless_said_otherwise(void **state _unused_)
 	opts.on_record = take_record;
 	opts.context = &taken;
 	make(0);
+	assert_int_equal(num_cpus_of_map, libbpf_num_possible_cpus());
+	assert_int_equal(num_cpus_of_rings, libbpf_num_possible_cpus());
+	assert_int_equal(rings_map_fd, sampling_opts.rings_fd);
 	assert_int_equal(ring_bytes, 8 << 20);
 	assert_int_equal(sampler_read(sampler), -EIO);
 	assert_int_equal(taken, 6);
@@ -923,6 +937,16 @@ static void what_is_refused_leaves_nothing(void **state _unused_)
 	assert_int_equal(sampler_new(&opts, &sampler, &error), -ENOTSUP);
 	assert_non_null(strstr(error.message, "the kernel refused the rings"));
 	assert_int_equal(num_programs, 0);
+	rings_error = 0;
+	map_error = -E2BIG;
+	assert_int_equal(sampler_new(&opts, &sampler, &error), -ENOTSUP);
+	assert_non_null(strstr(error.message, "the rings of the program: Argument list too long"));
+	assert_int_equal(num_programs, 0);
+	/* The program has a better reason. */
+	map_error = -EPERM;
+	load_error = 1;
+	assert_int_equal(sampler_new(&opts, &sampler, &error), -EPERM);
+	assert_int_equal(sampling_opts.rings_fd, -EPERM);
 }
 
 static void the_time_of_each_program_is_read(void **state _unused_)

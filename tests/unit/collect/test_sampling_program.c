@@ -110,6 +110,7 @@ int bpf_link__destroy(struct bpf_link *link)
 	return 0;
 }
 
+#define RINGS 5
 /* A map's descriptor is the length of its name. */
 int bpf_map__fd(const struct bpf_map *map)
 {
@@ -175,6 +176,8 @@ static int tear_down(void **state _unused_)
 static int make(void)
 {
 	error = (struct error){0};
+	if (!opts.rings_fd)
+		opts.rings_fd = RINGS;
 	return sampling_program_new(&opts, 40, &program, &error);
 }
 
@@ -266,11 +269,25 @@ static void maps_are_as_large_as_the_machine(void **state _unused_)
 	assert_int_equal(entries_of("sent_stacks"), 40);
 	assert_int_equal(entries_of("sent_runtime"), 40);
 	assert_int_equal(entries_of("raw_samples"), 40);
-	assert_int_equal(entries_of("rings"), bpf_rings_get_count(40));
+	assert_int_equal(num_reused, 1); /* its own rings */
 	assert_int_equal(entries_of("target_tids"), 1);
 	opts.is_filtered = true;
 	make_well();
 	assert_int_equal(entries_of("target_tids"), WIRE_MAX_TARGETS);
+}
+
+/* Loading it explains why. */
+static void without_rings_it_is_loaded_with_those_of_the_object(void **state _unused_)
+{
+	opts.rings_fd = -EPERM;
+	make_well();
+	assert_int_equal(num_reused, 0);
+	sampling_program_free(program);
+	program = NULL;
+	opts.rings_fd = RINGS;
+	reuse_error = -EBADF;
+	assert_int_equal(sampling_program_new(&opts, 40, &program, &error), -ENOTSUP);
+	assert_null(program);
 }
 
 /* Mappings are forgotten when a process ends; a filter follows forks. */
@@ -313,7 +330,7 @@ static void another_event_shares_the_maps(void **state _unused_)
 	opts = (struct sampling_program_opts){
 		.is_filtered = true, .walks_by_table = true, .tracks_running = true};
 	make_well();
-	num_attached = 0;
+	num_attached = num_reused = 0;
 	assert_int_equal(sampling_program_new_beside(program, 3, &second, &error), 0);
 	assert_int_equal(second->typed->rodata->event_number, 3);
 	assert_true(second->typed->rodata->is_filtered);
@@ -443,6 +460,7 @@ int main(void)
 		TEST(areas_are_taken_if_the_kernel_has_them),
 		TEST(a_container_has_its_own_pids),
 		TEST(maps_are_as_large_as_the_machine),
+		TEST(without_rings_it_is_loaded_with_those_of_the_object),
 		TEST(hooks_are_attached_if_they_are_needed),
 		TEST(a_filter_needs_its_hooks),
 		TEST(another_event_shares_the_maps),
