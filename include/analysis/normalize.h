@@ -6,12 +6,19 @@
 #define ANALYSIS_NORMALIZE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/call_tree.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
 struct text;
+
+struct normalized {
+	uint64_t sum; /* of the metric */
+	uint64_t
+		missing; /* what the scaled baseline weighs less, by rounding; 0: it was not scaled */
+};
 
 /*
  * Scale the samples of the baseline so that the whole baseline weighs as much as the metric: weight
@@ -22,7 +29,8 @@ struct text;
  *
  * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of a side exceeds 64 bits.
  */
-_must_check_ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts);
+_must_check_ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts,
+				    struct normalized *ret);
 
 /*
  * Append a name without the addresses that some producers put into names: every 0x and the

@@ -28,12 +28,13 @@ static uint64_t scale(uint64_t weight, uint64_t to, uint64_t from)
  * once.
  */
 static int scale_samples(struct profile *profile, const struct call_tree *tree, uint32_t metric,
-			 uint64_t to, uint64_t from)
+			 uint64_t to, uint64_t from, uint64_t *ret_missing)
 {
 	_cleanup_free_ uint64_t *sums = calloc(call_tree_get_count(tree), sizeof(*sums));
 
 	if (!sums)
 		return -ENOMEM;
+	*ret_missing = to;
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 		uint64_t *sum;
@@ -45,11 +46,13 @@ static int scale_samples(struct profile *profile, const struct call_tree *tree, 
 		before = scale(*sum, to, from);
 		*sum += sample->value;
 		profile_set_sample_value(profile, i, scale(*sum, to, from) - before);
+		*ret_missing -= scale(*sum, to, from) - before;
 	}
 	return 0;
 }
 
-int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts)
+int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts,
+		       struct normalized *ret)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	struct call_tree_opts tree_opts = *opts;
@@ -57,6 +60,7 @@ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opt
 	uint64_t sum;
 	int err = sum_metric(profile, opts->metric, &sum);
 
+	*ret = (struct normalized){.sum = sum};
 	if (err)
 		return err;
 	err = sum_metric(profile, opts->baseline, &baseline);
@@ -67,5 +71,5 @@ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opt
 	err = call_tree_new(profile, &tree_opts, &tree);
 	if (err)
 		return err;
-	return scale_samples(profile, tree, opts->baseline, sum, baseline);
+	return scale_samples(profile, tree, opts->baseline, sum, baseline, &ret->missing);
 }

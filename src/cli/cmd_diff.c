@@ -621,6 +621,24 @@ static int open_outputs(struct diff_command *session)
 	return EXIT_DONE;
 }
 
+/* Sums of three runs and of five differ in every stack. */
+static int normalize(struct diff_command *session, const struct call_tree_opts *tree)
+{
+	struct normalized normalized;
+	int err;
+
+	if (!session->normalizes &&
+	    session->recordings[BEFORE].num_runs == session->recordings[AFTER].num_runs)
+		return 0;
+	err = normalize_baseline(session->profile, tree, &normalized);
+	if (!err && normalized.missing >= normalized.sum / 100 && normalized.missing)
+		log_warning("the scaled stacks of '%s' are rounded down, and sum up to %" PRIu64
+			    " in place of %" PRIu64 ": stacks with few samples lose most",
+			    session->recordings[BEFORE].path, normalized.sum - normalized.missing,
+			    normalized.sum);
+	return err;
+}
+
 static int write_outputs(struct diff_command *session)
 {
 	struct format_opts opts = {
@@ -630,16 +648,13 @@ static int write_outputs(struct diff_command *session)
 		.folds_microseconds = session->has_waits,
 	};
 	struct error error = {0};
-	int err = 0;
+	int err;
 
 	opts.tree.metric = session->metrics[1];
 	opts.tree.baseline = session->metrics[0];
 	opts.tree.has_baseline = true;
 	output_options_warn_of_root(&session->options, session->profile);
-	/* Sums of three runs and of five differ in every stack. */
-	if (session->normalizes ||
-	    session->recordings[BEFORE].num_runs != session->recordings[AFTER].num_runs)
-		err = normalize_baseline(session->profile, &opts.tree);
+	err = normalize(session, &opts.tree);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
 	err = outputs_write(&session->outputs, session->profile, &opts, &error);
