@@ -17,10 +17,7 @@ struct runtime {
 	const char *name;
 	const char *frame_pointers; /* NULL: its code has them always */
 	const char *names[2];       /* lines; NULL: no more */
-	/*
-	 * Known builds of this runtime have complete stacks and names without options.
-	 * NUM_WIRE_RUNTIMES: never.
-	 */
+	/* Known builds of this runtime have complete stacks and names without options. */
 	enum wire_runtime runtime;
 };
 
@@ -35,8 +32,8 @@ static const struct runtime runtimes[] = {
 	 {"-XX:+UnlockDiagnosticVMOptions",
 	  "-XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'"},
 	 WIRE_RUNTIME_HOTSPOT},
-	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_WIRE_RUNTIMES},
-	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_WIRE_RUNTIMES},
+	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, WIRE_RUNTIME_V8},
+	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, WIRE_RUNTIME_V8},
 };
 
 /* libnode.so.108 is libnode.so, and node_exporter is not node. */

@@ -64,6 +64,10 @@ static void java_that_is_known_needs_none(_unused_ void **state)
 	ticks.runtimes[0].fits[RUNTIME_EARLY] = 9;
 	ticks.runtimes[1].fits[RUNTIME_UNKNOWN] = 9;
 	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), "", NODE_NAMES);
+	/* Code without a name is that of other programs. */
+	ticks.runtimes[1].fits[RUNTIME_UNKNOWN] = 0;
+	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), "", "");
+	ticks.runtimes[1].fits[RUNTIME_UNKNOWN] = 9;
 	/* Of other versions there are some that are not known. */
 	ticks.num_runtimes = 3;
 	ticks.runtimes[2] = (struct runtime_counts){.runtime = WIRE_RUNTIME_HOTSPOT, .major = 8};
