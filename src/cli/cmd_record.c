@@ -455,8 +455,9 @@ const struct command command_record = {
 		"  sudo stackwide record --faults -p 812 -d 10 -o f.svg   who touches memory\n"
 		"  sudo stackwide record --syscalls -o c.html -- make    calls, durations\n"
 		"  sudo stackwide record --flush 5m -o day.folded         day.1.folded, ...\n\n"
-		"Exit status: that of COMMAND (128 + signal if it was killed); else 0 done, 1\n"
-		"failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
+		"Exit status: that of COMMAND (128 + signal if it was killed, 0 if -d ended it);\n"
+		"else 0 done, 1 failed, 2 usage, 3 bad input, 4 not permitted or not supported by\n"
+		"this kernel.\n",
 	.options = record_option_specs,
 	.run = run_record,
 };
