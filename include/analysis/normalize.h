@@ -15,9 +15,8 @@
 struct text;
 
 struct normalized {
-	uint64_t sum; /* of the metric */
-	uint64_t
-		missing; /* what the scaled baseline weighs less, by rounding; 0: it was not scaled */
+	uint64_t sum;     /* of the metric */
+	uint64_t missing; /* weight that rounding took from the scaled baseline; 0: not scaled */
 };
 
 /*

@@ -1,7 +1,8 @@
 /*
  * Outputs are opened before the work starts, and appear after all of them have been written: if the
- * third file of a recording cannot be written, none appears. Standard output and devices are the
- * exception, since they are written directly.
+ * third file of a conversion cannot be written, none appears. Standard output and devices are the
+ * exception, since they are written directly. A recording cannot be repeated: all of its files
+ * appear but those that cannot be written.
  */
 #include "cli/files/outputs.h"
 
@@ -289,44 +290,70 @@ static bool has_times(const struct timeline *timeline)
 	return timeline && (!timeline_is_empty(timeline) || timeline_count_process(timeline));
 }
 
+static int fill(const struct output *output, const struct profile *profile,
+		const struct format_opts *opts, uint32_t *warned, struct error *error)
+{
+	const struct format *format = output->format;
+	struct format_opts counting = *opts;
+	uint64_t num_events = 0;
+	int err;
+
+	warn_of_metrics(format, profile);
+	if (format->metric && profile_find_metric(profile, format->metric) == METRIC_NONE)
+		return error_set(error, -ENODATA,
+				 "the format %s needs the metric %s, which the input lacks; record "
+				 "--off-cpu --wakers makes it",
+				 format->name, format->metric);
+	if (format->has_times_alone && !has_times(opts->timeline))
+		return error_set(error, -ENODATA,
+				 "the format %s holds zones, and the input has none; see "
+				 "stackwide-zones(3)",
+				 format->name);
+	warn_of_unused_inputs(output, profile, &opts->tree, warned);
+	counting.ret_num_events = &num_events;
+	err = write_output(output, profile, &counting);
+	if (err == -EOVERFLOW)
+		return error_set(error, err,
+				 "the sum of the weights exceeds the range of the format %s",
+				 format->name);
+	if (err)
+		return error_set(error, err, "cannot write '%s': %s",
+				 output_file_get_path(output->file), strerror(-err));
+	trace_hint_warn(output_file_get_path(output->file), num_events);
+	return 0;
+}
+
 int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		 const struct format_opts *opts, struct error *error)
 {
-	struct format_opts counting = *opts;
 	uint32_t warned = METRIC_NONE;
-	int err;
+
+	for (size_t i = 0; i < outputs->length; i++) {
+		int err = fill(&outputs->items[i], profile, opts, &warned, error);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+size_t outputs_fill_each(struct outputs *outputs, const struct profile *profile,
+			 const struct format_opts *opts)
+{
+	uint32_t warned = METRIC_NONE;
+	size_t num_failed = 0;
 
 	for (size_t i = 0; i < outputs->length; i++) {
 		struct output *output = &outputs->items[i];
-		uint64_t num_events = 0;
+		struct error error = {0};
 
-		warn_of_metrics(output->format, profile);
-		if (output->format->metric &&
-		    profile_find_metric(profile, output->format->metric) == METRIC_NONE)
-			return error_set(
-				error, -ENODATA,
-				"the format %s needs the metric %s, which the input lacks; record "
-				"--off-cpu --wakers makes it",
-				output->format->name, output->format->metric);
-		if (output->format->has_times_alone && !has_times(opts->timeline))
-			return error_set(error, -ENODATA,
-					 "the format %s holds zones, and the input has none; see "
-					 "stackwide-zones(3)",
-					 output->format->name);
-		warn_of_unused_inputs(output, profile, &opts->tree, &warned);
-		counting.ret_num_events = &num_events;
-		err = write_output(output, profile, &counting);
-		if (err == -EOVERFLOW)
-			return error_set(
-				error, err,
-				"the sum of the weights exceeds the range of the format %s",
-				output->format->name);
-		if (err)
-			return error_set(error, err, "cannot write '%s': %s",
-					 output_file_get_path(output->file), strerror(-err));
-		trace_hint_warn(output_file_get_path(output->file), num_events);
+		if (!output->has_failed && fill(output, profile, opts, &warned, &error)) {
+			log_error("%s", error.message);
+			output->has_failed = true;
+		}
+		num_failed += output->has_failed;
 	}
-	return 0;
+	return num_failed;
 }
 
 void outputs_add_fds(const struct outputs *outputs, struct fd_list *fds)
@@ -349,6 +376,8 @@ int outputs_rewind(struct outputs *outputs)
 	for (size_t i = 0; i < outputs->length; i++) {
 		int err = output_file_rewind(outputs->items[i].file);
 
+		outputs->items[i].has_failed = false;
+
 		if (err)
 			return err;
 	}
@@ -357,13 +386,21 @@ int outputs_rewind(struct outputs *outputs)
 
 int outputs_commit(struct outputs *outputs, struct error *error)
 {
-	for (size_t i = 0; i < outputs->length; i++) {
-		int err = output_file_commit(outputs->items[i].file, error);
+	int result = 0;
 
-		if (err)
-			return err;
+	for (size_t i = 0; i < outputs->length; i++) {
+		struct output *output = &outputs->items[i];
+		struct error own = {0};
+		int err = output->has_failed ? 0 : output_file_commit(output->file, &own);
+
+		if (!err)
+			continue;
+		if (result)
+			log_error("%s", error->message);
+		*error = own;
+		result = err;
 	}
-	return 0;
+	return result;
 }
 
 int outputs_write(struct outputs *outputs, const struct profile *profile,

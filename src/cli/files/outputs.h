@@ -27,6 +27,7 @@ struct output {
 	const struct format *format;
 	enum compression compression; /* of the whole file, by the suffix of its name */
 	struct output_file *file;
+	bool has_failed; /* in outputs_fill_each(): it will not appear */
 };
 
 /* A plain array, so that the stopper can walk it at any moment. */
@@ -70,6 +71,12 @@ void outputs_close(struct outputs *outputs);
  */
 _must_check_ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 			      const struct format_opts *opts, struct error *error);
+/*
+ * The same for a recording, which cannot be repeated: an output that fails is reported and marked,
+ * and the others are written all the same. Marked ones are skipped. Returns the number of marked ones.
+ */
+size_t outputs_fill_each(struct outputs *outputs, const struct profile *profile,
+			 const struct format_opts *opts);
 /* The descriptors that filling them needs (base/confinement.h). */
 void outputs_add_fds(const struct outputs *outputs, struct fd_list *fds);
 /* Whether no output is a pipe or a device. */

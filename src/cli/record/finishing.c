@@ -51,7 +51,12 @@
 #define REAP_MS                2000
 
 /* Reports of the writer. */
-enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED };
+enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED, OUTPUT_FAILED };
+
+struct finish_message {
+	uint32_t report;
+	uint32_t output; /* index of the output that failed */
+};
 
 /* The answer to OUTPUTS_FILLED. */
 struct commitment {
@@ -137,8 +142,36 @@ static uint32_t get_shown_metric(const struct recording *recording)
 				   record_options_get_metric(recording->options));
 }
 
-/* ret_trace_status  not 0 if only a part of the trace is missing */
-static int fill_outputs(struct recording *recording, int *ret_trace_status)
+/* Report to the parent. Returns 0 or an exit status. */
+static int say(int control, enum finish_report report, size_t output)
+{
+	struct finish_message message = {.report = report, .output = (uint32_t)output};
+
+	return send(control, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message)
+		       ? 0
+		       : EXIT_FAILED;
+}
+
+/* The parent makes those that failed disappear. Returns an exit status. */
+static int report_failed(const struct outputs *outputs, int control)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; !status && i < outputs->length; i++)
+		if (outputs->items[i].has_failed)
+			status = say(control, OUTPUT_FAILED, i);
+	return status;
+}
+
+/* Without a timeline. */
+static void leave_traces_out(struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		outputs->items[i].has_failed |= outputs->items[i].format->has_times;
+}
+
+/* ret_part_status  not 0 if an output or a part of the trace is missing */
+static int fill_outputs(struct recording *recording, int control, int *ret_part_status)
 {
 	struct format_opts opts = {
 		.tree = recording->options->outputs.tree,
@@ -149,38 +182,29 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 	};
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct profile *profile = recorder_get_profile(recording->recorder);
-	struct error error = {0};
+	size_t num_failed;
 
-	*ret_trace_status = EXIT_DONE;
+	*ret_part_status = EXIT_DONE;
 	if (recording->keeper)
 		return recording->keeper->write(profile, recording->keeper->context);
 	if (outputs_have_times(recording->outputs)) {
-		*ret_trace_status = recorded_trace_make(recording, &timeline);
+		*ret_part_status = recorded_trace_make(recording, &timeline);
 		if (!timeline)
-			return *ret_trace_status;
+			leave_traces_out(recording->outputs);
 	}
 	opts.timeline = timeline;
 	opts.tree.metric = get_shown_metric(recording);
-	if (outputs_fill(recording->outputs, profile, &opts, &error)) {
-		log_error("%s", error.message);
-		return EXIT_FAILED;
-	}
-	return EXIT_DONE;
-}
-
-/* Report to the parent. Returns 0 or an exit status. */
-static int say(int control, enum finish_report report)
-{
-	uint8_t message = (uint8_t)report;
-
-	return send(control, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message)
-		       ? 0
-		       : EXIT_FAILED;
+	num_failed = outputs_fill_each(recording->outputs, profile, &opts);
+	if (num_failed)
+		*ret_part_status = EXIT_FAILED;
+	return num_failed == recording->outputs->length
+		       ? EXIT_FAILED
+		       : report_failed(recording->outputs, control);
 }
 
 static int await_commitment(int control, struct commitment *ret)
 {
-	int status = say(control, OUTPUTS_FILLED);
+	int status = say(control, OUTPUTS_FILLED, 0);
 	ssize_t got;
 
 	if (status)
@@ -231,6 +255,8 @@ static int sum_up(struct recording *recording, const struct names *names,
 	};
 	int status;
 
+	if (!recording->keeper && outputs_have_times(recording->outputs))
+		summary.trace_losses = recorder_get_trace_losses(recording->recorder);
 	account->output_ns = clock_now_ns() - recording->stop_ns;
 	account->total_cpu_ns = commitment->cpu_ns + account_read_cpu_ns();
 	account->max_rss_bytes = account_read_max_rss_bytes();
@@ -240,7 +266,7 @@ static int sum_up(struct recording *recording, const struct names *names,
 		account->max_rss_bytes = account->recording_rss_bytes;
 	status = fill_stats(recording);
 	if (!status)
-		status = say(control, STATS_FILLED);
+		status = say(control, STATS_FILLED, 0);
 	if (!status && !recording->is_silent && log_get_level() != LOG_LEVEL_QUIET &&
 	    (recording->number ? summary_print_line(&summary) : summary_print(&summary))) {
 		log_error("out of memory");
@@ -286,14 +312,14 @@ static int keep_fds(const struct recording *recording, int stream, int control)
 	return confinement_close_others(&kept);
 }
 
-/* A trace that lacks a part is written anyway; its status is returned if all else went well. */
+/* Outputs are written as far as possible; the status of the rest is returned if all else went well. */
 static int write_all(struct recording *recording, uid_t user, int stream, int control)
 {
 	struct confinement confinement = {
 		.name = "stackwide-write", .user = user, .memory_bytes = WRITER_MEMORY_BYTES};
 	struct commitment commitment;
 	struct names names = {0};
-	int trace_status = EXIT_DONE;
+	int part_status = EXIT_DONE;
 	int status;
 
 	recorded_trace_open_zones(recording);
@@ -307,13 +333,13 @@ static int write_all(struct recording *recording, uid_t user, int stream, int co
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	status = fill_outputs(recording, &trace_status);
+	status = fill_outputs(recording, control, &part_status);
 	if (!status)
 		status = await_commitment(control, &commitment);
 	if (!status)
 		status = sum_up(recording, &names, &commitment, control);
 	names_release(&names);
-	return status ? status : trace_status;
+	return status ? status : part_status;
 }
 
 /* ---- ours ---- */
@@ -421,17 +447,28 @@ static void answer(struct finishing *finishing)
 	(void)!send(finishing->control[0], &commitment, sizeof(commitment), MSG_NOSIGNAL);
 }
 
+/* The writer's number may be anything. */
+static void note_failed(const struct recording *recording, uint32_t output)
+{
+	if (!recording->keeper && output < recording->outputs->length)
+		recording->outputs->items[output].has_failed = true;
+}
+
 /* Returns an exit status. Sets *ret_is_over at the writer's last report. */
 static int take_report(struct finishing *finishing, bool *ret_is_over)
 {
-	uint8_t message = 0;
+	struct finish_message message = {0};
 	ssize_t got = recv(finishing->control[0], &message, sizeof(message), 0);
 
 	*ret_is_over = got == 0 || (got < 0 && errno != EINTR);
-	if (got > 0 && message == OUTPUTS_FILLED && !finishing->is_filled) {
+	if (got != sizeof(message))
+		return EXIT_DONE;
+	if (message.report == OUTPUTS_FILLED && !finishing->is_filled) {
 		finishing->is_filled = true;
 		answer(finishing);
-	} else if (got > 0 && message == STATS_FILLED) {
+	} else if (message.report == OUTPUT_FAILED && !finishing->is_filled) {
+		note_failed(finishing->recording, message.output);
+	} else if (message.report == STATS_FILLED) {
 		return commit_stats(finishing->recording);
 	}
 	return EXIT_DONE;

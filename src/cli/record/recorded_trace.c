@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/files/inputs.h"
 #include "cli/options/command.h"
 #include "timeline/zone_off_cpu.h"
@@ -91,24 +92,33 @@ void recorded_trace_open_zones(struct recording *recording)
 			  recording->options->zones_paths.length);
 }
 
-/* Report data that could not be written to the recorder's temporary files. */
-static int check_files(const struct recorder *recorder)
+/* A part of a list: "1 of 5 samples, 3 slices of waits". */
+static void append_lack(struct text *list, uint64_t count, const char *kind)
 {
-	struct trace_losses losses = recorder_get_trace_losses(recorder);
+	if (count)
+		text_printf(list, "%s%" PRIu64 " %s", list->length ? ", " : "", count, kind);
+}
 
-	if (losses.lost_renames)
+/* Report data that could not be written to the recorder's temporary files. */
+static int report_losses(const struct trace_losses *losses)
+{
+	_cleanup_(text_release) struct text list = {0};
+
+	if (losses->lost_renames)
 		log_warning("the trace lacks %" PRIu64 " name changes of threads",
-			    losses.lost_renames);
-	if (!losses.error)
+			    losses->lost_renames);
+	if (!losses->error)
 		return EXIT_DONE;
-	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples, %" PRIu64
-		  " slices of waits, %" PRIu64 " slices of stacks, %" PRIu64
-		  " values of stack fill and %" PRIu64
-		  " events of threads, which could not be stored in a temporary file: "
-		  "%s; set TMPDIR to a directory with room",
-		  losses.lost_samples, losses.num_samples, losses.lost_waits,
-		  losses.lost_occupancies, losses.lost_fills, losses.lost_task_events,
-		  strerror(losses.error));
+	if (losses->lost_samples)
+		text_printf(&list, "%" PRIu64 " of %" PRIu64 " samples", losses->lost_samples,
+			    losses->num_samples);
+	append_lack(&list, losses->lost_waits, "slices of waits");
+	append_lack(&list, losses->lost_occupancies, "slices of stacks");
+	append_lack(&list, losses->lost_fills, "values of stack fill");
+	append_lack(&list, losses->lost_task_events, "events of threads");
+	log_error("the trace lacks %s, which could not be stored in a temporary file: %s; set "
+		  "TMPDIR to a directory with room",
+		  list.length ? list.data : "data", strerror(losses->error));
 	return EXIT_FAILED;
 }
 
@@ -116,8 +126,11 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 {
 	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
 	int status = timeline ? read_zones(recording, timeline) : EXIT_DONE;
+	struct trace_losses losses;
+	int losses_status;
 	int err;
 
+	*ret = NULL;
 	/* A recording cannot be repeated: if the zones are damaged, it is written without them. */
 	if (status) {
 		log_warning("the trace is written without zones");
@@ -129,7 +142,10 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 		log_error("cannot make the trace: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
+	losses = recorder_get_trace_losses(recording->recorder);
+	losses_status = report_losses(&losses);
+	if (losses.lost_samples && losses.lost_samples == losses.num_samples)
+		return losses_status;
 	*ret = return_ptr(timeline);
-	err = check_files(recording->recorder);
-	return status ? status : err;
+	return status ? status : losses_status;
 }

@@ -15,8 +15,8 @@ void recorded_trace_open_zones(struct recording *recording);
  * recording  stopped and symbolized
  * ret        the caller frees, before the recording
  *
- * Returns 0 or an exit status, and has reported why. If only the zones could not be read, or
- * samples could not be kept, the timeline is returned without them; else *ret is unchanged.
+ * Returns 0 or an exit status, and has reported why. If only the zones could not be read, or some
+ * samples could not be kept, the timeline is returned without them; else *ret is NULL.
  */
 _must_check_ int recorded_trace_make(const struct recording *recording, struct timeline **ret);
 

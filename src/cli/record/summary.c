@@ -284,7 +284,8 @@ static void append_frames(struct text *text, const struct summary *summary,
 						"CAP_SYSLOG\n");
 }
 
-static void append_lost(struct text *text, const struct account *account)
+static void append_lost(struct text *text, const struct account *account,
+			const struct trace_losses *trace)
 {
 	uint64_t lost = account_sum_lost_samples(account);
 
@@ -292,8 +293,10 @@ static void append_lost(struct text *text, const struct account *account)
 	if (lost)
 		append_part(text, lost, lost + account->ticks.samples, "samples");
 	else
-		text_append_string(text, "nothing");
+		text_append_string(text, trace->error ? "nothing but in the trace" : "nothing");
 	text_append_char(text, '\n');
+	append_reason(text, trace->lost_samples,
+		      "missing in the trace: set TMPDIR to a directory with room");
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
 	if (account->ticks.lost[LOSS_RING_SAMPLE])
@@ -524,7 +527,7 @@ static void append_outputs(struct text *text, const struct summary *summary)
 		const struct output *output = &summary->outputs->items[i];
 		const char *path = output_file_get_path(output->file);
 
-		if (string_equals(path, "-"))
+		if (output->has_failed || string_equals(path, "-"))
 			continue;
 		append_written(text, path);
 		text_printf(text, " (%s", output->format->name);
@@ -594,7 +597,7 @@ int summary_append(const struct summary *summary, struct text *ret)
 	append_stacks(ret, summary, &table);
 	append_runtimes(ret, &summary->account->ticks);
 	append_frames(ret, summary, &table);
-	append_lost(ret, summary->account);
+	append_lost(ret, summary->account, &summary->trace_losses);
 	append_off_cpu(ret, summary->account, &sleepers);
 	append_scheduling(ret, &summary->account->ticks.scheduling);
 	append_cost(ret, summary->account);
@@ -610,6 +613,7 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 	const struct account *account = summary->account;
 	uint64_t whole = account_sum_whole(account);
 	uint64_t sum = whole + account_sum_truncated(account);
+	size_t num_written = 0;
 
 	table_append_count(ret, account->ticks.samples, 0);
 	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
@@ -617,9 +621,14 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
 	text_append_string(ret, ", lost ");
 	table_append_count(ret, account_sum_lost_samples(account), 0);
-	for (size_t i = 0; i < summary->outputs->length; i++)
-		text_printf(ret, "%s%s", i ? ", " : ": ",
-			    output_file_get_path(summary->outputs->items[i].file));
+	for (size_t i = 0; i < summary->outputs->length; i++) {
+		const struct output *output = &summary->outputs->items[i];
+
+		if (output->has_failed)
+			continue;
+		text_printf(ret, "%s%s", num_written++ ? ", " : ": ",
+			    output_file_get_path(output->file));
+	}
 	text_append_char(ret, '\n');
 	return ret->failed ? -ENOMEM : 0;
 }

@@ -22,8 +22,9 @@ struct summary {
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
 	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
-	uint32_t metric;    /* of the list of top functions */
-	size_t num_columns; /* summary_get_columns() */
+	struct trace_losses trace_losses; /* all 0 without a trace */
+	uint32_t metric;                  /* of the list of top functions */
+	size_t num_columns;               /* summary_get_columns() */
 };
 
 /* Columns of the terminal on standard error, or a usual number. At least 40. */

@@ -27,9 +27,11 @@ static uint64_t read_now(void)
 #include "cli/record/finishing.c"
 #undef clock_now_ns
 
+#include "test_folder.h"
 #include "unit.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 /* Calls of the keeper. */
@@ -74,6 +76,9 @@ static int tear_down(void **state _unused_)
 enum deed {
 	FILL = 'f',    /* reports OUTPUTS_FILLED */
 	STATS = 's',   /* reports STATS_FILLED */
+	FAILED = 'o',  /* reports OUTPUT_FAILED for output 1 */
+	BEYOND = 'b',  /* the same for outputs that do not exist */
+	SHORT = 'p',   /* sends a part of a report */
 	ANSWER = 'a',  /* waits for the commitment */
 	STOP = 't',    /* SIGSTOP */
 	WAIT = 'w',    /* hangs */
@@ -88,10 +93,20 @@ static void do_deed(enum deed deed, int control)
 
 	switch (deed) {
 	case FILL:
-		(void)!say(control, OUTPUTS_FILLED);
+		(void)!say(control, OUTPUTS_FILLED, 0);
 		break;
 	case STATS:
-		(void)!say(control, STATS_FILLED);
+		(void)!say(control, STATS_FILLED, 0);
+		break;
+	case FAILED:
+		(void)!say(control, OUTPUT_FAILED, 1);
+		break;
+	case BEYOND:
+		(void)!say(control, OUTPUT_FAILED, 3);
+		(void)!say(control, OUTPUT_FAILED, UINT32_MAX);
+		break;
+	case SHORT:
+		(void)!send(control, &(char){OUTPUTS_FILLED}, 1, MSG_NOSIGNAL);
 		break;
 	case ANSWER:
 		if (recv(control, &answer, sizeof(answer), 0) != sizeof(answer))
@@ -188,6 +203,61 @@ static void a_writer_that_dies_after_the_commit_is_not_replaced(void **state _un
 static void files_are_committed_once(void **state _unused_)
 {
 	assert_int_equal(run_writer("fafsf0"), EXIT_DONE);
+	assert_int_equal(num_commits, 1);
+}
+
+static const char *find_appeared(struct outputs *outputs)
+{
+	static char names[8];
+	size_t length = 0;
+
+	for (size_t i = 0; i < outputs->length; i++) {
+		const char *path = output_file_get_path(outputs->items[i].file);
+
+		if (!unlink(path))
+			names[length++] = path[strlen(path) - 1];
+	}
+	names[length] = '\0';
+	outputs_close(outputs);
+	return names;
+}
+
+/* Three files, a to c, which the writer has filled with nothing. */
+static const char *run_writer_of_files(const char *deeds, int expected)
+{
+	struct output items[3] = {0};
+	struct outputs outputs = {.items = items, .length = 3};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < outputs.length; i++) {
+		snprintf(path, sizeof(path), "%s/%c", test_parent_folder(), (int)('a' + i));
+		assert_int_equal(output_file_open(path, OUTPUT_MODE_PRIVATE, &items[i].file, NULL),
+				 0);
+	}
+	recording.keeper = NULL;
+	recording.outputs = &outputs;
+	assert_int_equal(run_writer(deeds), expected);
+	return find_appeared(&outputs);
+}
+
+static void files_that_failed_do_not_appear(void **state)
+{
+	assert_string_equal(run_writer_of_files("fas0", EXIT_DONE), "abc");
+	tear_down(state);
+	set_up(state);
+	assert_string_equal(run_writer_of_files("ofasx", EXIT_FAILED), "ac");
+	tear_down(state);
+	set_up(state);
+	assert_string_equal(run_writer_of_files("x", EXIT_FAILED), "");
+}
+
+/* Its numbers may be anything, and what it reports later comes too late. */
+static void a_writer_only_fails_files_that_exist(void **state)
+{
+	assert_string_equal(run_writer_of_files("bpfaos0", EXIT_DONE), "abc");
+	tear_down(state);
+	set_up(state);
+	assert_int_equal(run_writer("obfas0"), EXIT_DONE);
 	assert_int_equal(num_commits, 1);
 }
 
@@ -518,6 +588,8 @@ int main(void)
 		TEST(a_writer_that_dies_before_the_commit_is_replaced),
 		TEST(a_writer_that_dies_after_the_commit_is_not_replaced),
 		TEST(files_are_committed_once),
+		TEST(files_that_failed_do_not_appear),
+		TEST(a_writer_only_fails_files_that_exist),
 		TEST(a_writer_that_fails_is_not_replaced),
 		TEST(a_stopped_writer_is_continued),
 		TEST(a_writer_is_idle_after_a_minute),

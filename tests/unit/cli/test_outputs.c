@@ -384,6 +384,45 @@ static void what_a_format_cannot_hold_is_told(void **state _unused_)
 	profile_free(profile);
 }
 
+/* Of three outputs the second cannot be written. */
+static void others_are_written_if_one_fails(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	const struct format_opts opts = {0};
+	struct format failing = {.name = "small", .write = write_not};
+	struct output items[] = {
+		{.format = &format_folded}, {.format = &failing}, {.format = &format_folded}};
+	struct outputs three = {.items = items, .length = ARRAY_LENGTH(items)};
+	struct caught_output caught;
+	char message[512];
+	size_t num_failed;
+
+	assert_int_equal(output_file_open(first_path, OUTPUT_MODE, &items[0].file, &error), 0);
+	assert_int_equal(output_file_open("/dev/null", OUTPUT_MODE, &items[1].file, &error), 0);
+	assert_int_equal(output_file_open(second_path, OUTPUT_MODE, &items[2].file, &error), 0);
+	log_set_level(LOG_LEVEL_NORMAL);
+	caught = caught_output_start(STDERR_FILENO);
+	num_failed = outputs_fill_each(&three, profile, &opts);
+	caught_output_end(&caught, message, sizeof(message));
+	assert_int_equal(num_failed, 1);
+	assert_string_equal(message,
+			    "stackwide: cannot write '/dev/null': No space left on device\n");
+	assert_false(items[0].has_failed);
+	assert_true(items[1].has_failed);
+	assert_int_equal(outputs_commit(&three, &error), 0);
+	assert_int_equal(access(first_path, F_OK), 0);
+	assert_int_equal(access(second_path, F_OK), 0);
+	outputs_close(&three);
+	/* It is skipped, and counts, until all are written anew. */
+	items[0].has_failed = true;
+	for (size_t i = 0; i < three.length; i++)
+		assert_int_equal(output_file_open("/dev/null", OUTPUT_MODE, &items[i].file, &error),
+				 0);
+	assert_int_equal(outputs_fill_each(&three, profile, &opts), 2);
+	outputs_close(&three);
+	profile_free(profile);
+}
+
 static void a_metric_that_is_missing_is_told(void **state _unused_)
 {
 	struct profile *profile = make_profile();
@@ -437,6 +476,7 @@ int main(void)
 		TEST(without_a_name_there_is_a_made_up_one),
 		TEST(formats_say_whether_times_and_metrics_are_shown),
 		TEST(what_a_format_cannot_hold_is_told),
+		TEST(others_are_written_if_one_fails),
 		TEST(a_metric_that_is_missing_is_told),
 		TEST(zones_of_what_has_none_are_refused),
 	};

@@ -173,9 +173,21 @@ static void what_found_no_room_is_counted(void **state _unused_)
 	assert_int_equal(make(&timeline), EXIT_FAILED);
 	assert_non_null(timeline);
 	assert_has("the trace lacks 1 of 100 samples, 2 slices of waits, 3 slices of stacks, 4 "
-		   "values of stack fill and 5 events of threads, ");
+		   "values of stack fill, 5 events of threads, which could not be stored");
 	assert_has("No space left on device; set TMPDIR");
 	timeline_free(timeline);
+	/* Only what is missing is told. */
+	losses = (struct trace_losses){
+		.error = ENOSPC, .num_samples = 100, .lost_waits = 2, .lost_fills = 1};
+	num_read = 0;
+	assert_int_equal(make(&timeline), EXIT_FAILED);
+	assert_has("the trace lacks 2 slices of waits, 1 values of stack fill, which could");
+	timeline_free(timeline);
+	/* Without any sample there is no trace. */
+	losses = (struct trace_losses){.error = ENOSPC, .num_samples = 100, .lost_samples = 100};
+	num_read = 0;
+	assert_int_equal(make(&timeline), EXIT_FAILED);
+	assert_null(timeline);
 	/* Names alone are no failure; damaged zones are the first one. */
 	losses = (struct trace_losses){.lost_renames = 6};
 	num_read = 0;
