@@ -81,7 +81,7 @@ stats_get "$TMPDIR/stats.json" off_cpu.wakers.known processes.forks >"$TMPDIR/va
 expect_rows "select count(*) between 0.95 * $known - 2 * $forks and $known from flow" <<<1
 check_trace "$TMPDIR/waits.pftrace"
 
-for metric in "${METRICS[@]}" offwake; do
+for metric in "${METRICS[@]}" offwake cpu wall; do
     for file in waits.pftrace waits.pb.gz; do
         "$STACKWIDE" report "$TMPDIR/$file" --json --metric "$metric" --callees run_waiter 2>/dev/null |
             grep -E '^  "(total|inclusive)"|"name": "wait_' | head -20 >"$TMPDIR/$file.rows"

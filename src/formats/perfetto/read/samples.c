@@ -127,7 +127,7 @@ static void note_metric(struct perfetto_samples *samples, const struct perfetto_
 					 wait_names[i]);
 	if (is_wait)
 		samples->wait_metrics[samples->num_wait_metrics++] = sequence->metric;
-	else
+	else if (!string_equals(profile_get_string(profile, sequence->metric_name), METRIC_OFFWAKE))
 		samples->has_other_metrics = true;
 }
 
@@ -321,7 +321,8 @@ static int add_weighted(struct perfetto_samples *samples, uint32_t metric, uint6
 {
 	struct import *import = samples->trace->import;
 	uint32_t thread;
-	int err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
+	int err = perfetto_threads_get_profile_id(samples->threads, sample->thread, sample->time_ns,
+						  &thread);
 
 	if (err)
 		return err;
