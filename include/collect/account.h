@@ -311,6 +311,13 @@ struct program_time {
 	bool is_sampled;     /* ns, too, is an estimate, if only of some programs */
 };
 
+/* Files with an allocator that `alloc` does not count: they were mapped after its probes. */
+struct late_allocators {
+	uint32_t num_files;
+	uint32_t num_unread;    /* files that there was no time to look into */
+	const char *first_path; /* NULL: no file; borrowed from the recorder */
+};
+
 /* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
@@ -329,6 +336,7 @@ struct recorder_account {
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
+	struct late_allocators late_allocators; /* after recorder_stop() */
 	struct slow_opener_counts
 		opener; /* reads of processes and their files that were given up */
 	struct unwind_table_counts tables;   /* all 0 without tables */

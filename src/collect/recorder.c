@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/events/late_allocators.h"
 #include "collect/kernel/event_queue.h"
 #include "collect/kernel/own_times.h"
 #include "collect/processes/live_descendants.h"
@@ -68,6 +69,7 @@ struct recorder {
 	struct sampler *sampler;
 	struct own_times times_at_start; /* of our BPF programs */
 	struct program_time program_time;
+	struct late_allocators late_allocators;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
 	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
@@ -920,6 +922,19 @@ static int on_block(const struct wire_block *block, void *context)
 				       search->recorder->end_ns);
 }
 
+/* Only the probes of allocators look into files; other events have none. */
+static int find_late_allocators(struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->opts.num_events; i++) {
+		const struct probe *probe = recorder->opts.events[i].probe;
+
+		if (probe && probe->kind == PROBE_ALLOCATOR)
+			return late_allocators_find(probe, recorder->files, recorder->elf_files,
+						    &recorder->late_allocators);
+	}
+	return 0;
+}
+
 /* Add memory that was allocated and not freed, when all samples of allocations are known. */
 static int add_blocks(struct recorder *recorder)
 {
@@ -982,6 +997,8 @@ static int finish(struct recorder *recorder)
 	if (err)
 		return err;
 	err = sample_ingest_finish(recorder->ingest);
+	if (!err)
+		err = find_late_allocators(recorder);
 	elf_files_finish(recorder->elf_files);
 	return err;
 }
@@ -1229,6 +1246,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.unproven = counts.user.unproven,
 		.processes = process_table_get_stats(recorder->processes),
 		.unopened_files = file_table_get_unopened_count(recorder->files),
+		.late_allocators = recorder->late_allocators,
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};
 	count_ticks(recorder, &account);

@@ -636,6 +636,20 @@ static void warn_of_unopened_files(uint64_t num_files)
 			    num_files);
 }
 
+static void warn_of_late_allocators(const struct late_allocators *late)
+{
+	if (late->num_files)
+		log_warning("allocations of %" PRIu32 " file%s with an allocator are missing, "
+			    "which were mapped after the start (%s%s): start these programs first",
+			    late->num_files, late->num_files == 1 ? "" : "s", late->first_path,
+			    late->num_files == 1 ? "" : ", ...");
+	if (late->num_unread)
+		log_warning("%" PRIu32 " files that were mapped after the start were not searched "
+			    "for allocators, as there were too many: their allocations may be "
+			    "missing",
+			    late->num_unread);
+}
+
 static void warn_of_late_reads(const struct slow_opener_counts *opener)
 {
 	if (opener->num_late)
@@ -671,6 +685,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 	warn_of_truncated_names(&recording->account.ticks.processes);
 	warn_of_unopened_files(recording->account.ticks.unopened_files);
 	warn_of_late_reads(&recording->account.ticks.opener);
+	warn_of_late_allocators(&recording->account.ticks.late_allocators);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)
 		target_hints_explain_no_samples(recording->options,

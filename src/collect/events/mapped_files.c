@@ -32,6 +32,13 @@ static bool is_before(const struct mapped_file_id *first, const struct mapped_fi
 	return first->dev != second->dev ? first->dev < second->dev : first->inode < second->inode;
 }
 
+bool mapped_files_have(const struct mapped_files *files, const struct mapped_file_id *id)
+{
+	size_t index = array_count_front(&files->seen, seen, is_before(seen, id));
+
+	return index < files->seen.length && !is_before(id, &files->seen.items[index]);
+}
+
 /* Returns 1 if it is new, 0 if it is not or there are too many, or -ENOMEM. */
 static int remember(struct mapped_files *files, const struct mapped_file_id *id)
 {

@@ -6,6 +6,7 @@
 #ifndef COLLECT_EVENTS_MAPPED_FILES_H
 #define COLLECT_EVENTS_MAPPED_FILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,6 +40,8 @@ struct mapped_files {
 };
 
 void mapped_files_release(struct mapped_files *files);
+
+bool mapped_files_have(const struct mapped_files *files, const struct mapped_file_id *id);
 
 /*
  * Pass on an open file; if it was seen before, close it instead. Returns 0, the error of handle(),

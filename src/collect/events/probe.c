@@ -49,6 +49,7 @@ void probe_free(struct probe *probe)
 		close(*fd);
 	array_release(&probe->fds);
 	array_release(&probe->sites);
+	mapped_files_release(&probe->looked_at);
 	free(probe->file);
 	free(probe->provider);
 	free(probe->name);

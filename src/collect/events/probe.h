@@ -9,6 +9,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/events.h"
+#include "collect/events/mapped_files.h"
 #include "objfile/usdt.h"
 #include "wire/wire.h"
 
@@ -50,6 +51,7 @@ struct probe {
 	ARRAY(int) fds;     /* descriptors of the files; none for the kernel */
 	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
 	ARRAY(struct probe_site) sites;
+	struct mapped_files looked_at; /* for allocators: files with and without one */
 };
 
 void probe_free(struct probe *probe); /* NULL is fine */

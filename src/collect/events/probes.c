@@ -573,19 +573,24 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 		.is_shared =
 			target && (target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP),
 	};
-	_cleanup_(mapped_files_release) struct mapped_files files = {
-		.opener = locator->opener, .handle = look_into_file, .context = &search};
-	int err = look_at_all(locator, &files);
+	struct mapped_files *files = &event->probe->looked_at;
+	int err;
 
+	files->opener = locator->opener;
+	files->handle = look_into_file;
+	files->context = &search;
+	err = look_at_all(locator, files);
+	files->opener = NULL;
+	files->context = NULL;
 	array_release(&search.owners);
 	clean(error);
-	if (files.num_unreadable || files.num_left_out)
+	if (files->num_unreadable || files->num_left_out)
 		log_debug("%s: %u files of processes could not be opened and %u were skipped: "
 			  "allocators in them are not probed",
-			  event->name, files.num_unreadable, files.num_left_out);
+			  event->name, files->num_unreadable, files->num_left_out);
 	if (err || event->probe->sites.length)
 		return err;
-	if (files.num_unreadable)
+	if (files->num_unreadable)
 		return error_set(error, -EACCES,
 				 "%s: not permitted to read the programs' files: run as root",
 				 event->name);
