@@ -155,6 +155,13 @@ struct counter_value {
 	uint8_t type; /* VALUE_I64 or VALUE_DOUBLE */
 };
 
+/* A name that a thread had before the one that struct timeline_thread has. */
+struct thread_name {
+	uint32_t thread;
+	uint32_t name;     /* string */
+	uint64_t until_ns; /* the thread's next name is that of a later item, or the last one */
+};
+
 enum task_event_kind {
 	TASK_FORK,   /* the thread made a process */
 	TASK_EXEC,   /* the thread started a program, the first one of its process */
@@ -295,6 +302,16 @@ static inline void timeline_freep(struct timeline **timeline)
 _must_check_ int timeline_add_string(struct timeline *timeline, const char *string, uint32_t *ret);
 _must_check_ int timeline_add_bytes(struct timeline *timeline, const char *string, size_t length,
 				    uint32_t *ret);
+
+/* The most items thread_name of a recording. */
+#define TIMELINE_MAX_THREAD_NAMES (1u << 20)
+/*
+ * Give a thread a name that it has from this time on, unless it has a later one, or one of zones. A
+ * name that it had before is kept as an item thread_name. Returns 0, 1 (there are too many of these
+ * to keep it) or -ENOMEM.
+ */
+_must_check_ int timeline_rename_thread(struct timeline *timeline, uint32_t thread,
+					const char *name, uint64_t time_ns);
 const char *timeline_get_string(const struct timeline *timeline, uint32_t id);
 struct string_table *timeline_get_strings(const struct timeline *timeline);
 
@@ -310,6 +327,7 @@ struct string_table *timeline_get_strings(const struct timeline *timeline);
 
 TIMELINE_ITEMS(process, timeline_process)
 TIMELINE_ITEMS(thread, timeline_thread)
+TIMELINE_ITEMS(thread_name, thread_name)
 TIMELINE_ITEMS(region, stack_region)
 TIMELINE_ITEMS(location, source_location)
 TIMELINE_ITEMS(zone, zone)

@@ -36,6 +36,7 @@ struct timeline {
 	ARRAY(uint32_t) removed_zones; /* ids that are free */
 	ARRAY(struct timeline_process) process;
 	ARRAY(struct timeline_thread) thread;
+	ARRAY(struct thread_name) thread_name;
 	ARRAY(struct stack_region) region;
 	ARRAY(struct source_location) location;
 	ARRAY(struct zone) zone;
@@ -92,6 +93,7 @@ void timeline_free(struct timeline *timeline)
 	array_release(&timeline->removed_zones);
 	array_release(&timeline->process);
 	array_release(&timeline->thread);
+	array_release(&timeline->thread_name);
 	array_release(&timeline->region);
 	array_release(&timeline->location);
 	array_release(&timeline->zone);
@@ -116,6 +118,24 @@ void timeline_free(struct timeline *timeline)
 int timeline_add_string(struct timeline *timeline, const char *string, uint32_t *ret)
 {
 	return string_table_add(timeline->strings, string, strlen(string), ret);
+}
+
+int timeline_rename_thread(struct timeline *timeline, uint32_t id, const char *name,
+			   uint64_t time_ns)
+{
+	struct timeline_thread *thread = timeline_get_thread(timeline, id);
+	struct thread_name earlier = {.thread = id, .name = thread->name, .until_ns = time_ns};
+	int err;
+
+	if (thread->named_ns > time_ns)
+		return 0;
+	thread->named_ns = time_ns;
+	err = timeline_add_string(timeline, name, &thread->name);
+	if (err || earlier.name == STRING_EMPTY || earlier.name == thread->name)
+		return err;
+	return timeline->thread_name.length < TIMELINE_MAX_THREAD_NAMES
+		       ? timeline_add_thread_name(timeline, &earlier, NULL)
+		       : 1;
 }
 
 int timeline_add_bytes(struct timeline *timeline, const char *string, size_t length, uint32_t *ret)
@@ -165,6 +185,7 @@ struct string_table *timeline_get_strings(const struct timeline *timeline)
 
 ITEMS(process, timeline_process, process)
 ITEMS(thread, timeline_thread, thread)
+ITEMS(thread_name, thread_name, thread_name)
 ITEMS(region, stack_region, region)
 ITEMS(location, source_location, location)
 ADDED_ITEMS(zone, zone, zone)

@@ -183,13 +183,12 @@ static int name_thread(struct trace_builder *builder, uint32_t profile_thread, u
 {
 	const struct profile *profile = builder->source->profile;
 	const struct thread *info = profile_get_thread(profile, profile_thread);
-	struct timeline_thread *named = timeline_get_thread(builder->timeline, thread);
+	const char *name = profile_get_string(profile, info->comm);
+	int err = timeline_rename_thread(builder->timeline, thread, name, time_ns);
 
-	if (named->named_ns > time_ns)
-		return 0;
-	named->named_ns = time_ns;
-	return timeline_add_string(builder->timeline, profile_get_string(profile, info->comm),
-				   &named->name);
+	if (err > 0)
+		trace_log_count_lost_rename(builder->source->log);
+	return err < 0 ? err : 0;
 }
 
 /* The start of the last zone of a process of the timeline. */

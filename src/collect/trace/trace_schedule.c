@@ -97,17 +97,6 @@ static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 	return err ? err : set_id(&adder->known, pid, 0, *ret);
 }
 
-/* Samples show the name that the thread had at the last of them; switches may show a later one. */
-static int rename_thread(struct adder *adder, uint32_t id, const char *name, uint64_t named_ns)
-{
-	struct timeline_thread *thread = timeline_get_thread(adder->timeline, id);
-
-	if (thread->named_ns > named_ns)
-		return 0;
-	thread->named_ns = named_ns;
-	return timeline_add_string(adder->timeline, name, &thread->name);
-}
-
 static int add_thread(struct adder *adder, const struct scheduled_thread *thread)
 {
 	const struct id_entry *known = find_entry(&adder->threads, thread->pid, thread->tid);
@@ -115,8 +104,11 @@ static int add_thread(struct adder *adder, const struct scheduled_thread *thread
 	struct timeline_thread added = {.tid = thread->tid};
 	int err;
 
-	if (known)
-		return rename_thread(adder, known->id, name, thread->named_ns);
+	if (known) {
+		/* Switches may show a later name than samples. */
+		err = timeline_rename_thread(adder->timeline, known->id, name, thread->named_ns);
+		return err < 0 ? err : 0;
+	}
 	err = use_process(adder, thread->pid, &added.process);
 	if (err || added.process == TIMELINE_NONE)
 		return err;

@@ -318,6 +318,69 @@ static void what_became_of_threads_comes_back(void **state _unused_)
 	builder_release(&second);
 }
 
+/* Each sample of the profile has the name that its thread had at that time. */
+static struct text describe_samples(const struct profile *profile)
+{
+	struct text text = {0};
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		const struct thread *thread = profile_get_thread(profile, sample->thread);
+
+		text_printf(&text, "%u %s %llu\n", thread->tid,
+			    profile_get_string(profile, thread->comm),
+			    (unsigned long long)sample->value);
+	}
+	return text;
+}
+
+static void samples_have_the_names_of_their_time(void **state _unused_)
+{
+	static const struct {
+		uint64_t time_ns;
+		uint32_t thread;
+		const char *name;
+	} names[] = {{1000, 0, "first"},       {1100, 2, "other"},     {1200, 0, "second \xff"},
+		     {1300, 0, "second \xff"}, {1400, 2, "other two"}, {1500, 0, "first"}};
+	struct zones_read_result results[3] = {
+		{.profile = make_profile_with_metric(), .timeline = make_family()}};
+	struct timeline *timeline = results[0].timeline;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		struct timeline_sample sample = {
+			.time_ns = names[i].time_ns, .weight = 1, .thread = names[i].thread};
+
+		assert_int_equal(timeline_rename_thread(timeline, names[i].thread, names[i].name,
+							names[i].time_ns),
+				 0);
+		assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+	}
+	assert_int_equal(timeline_count_thread_name(timeline), 5);
+	/* A trace that is written again is the same. */
+	for (size_t i = 1; i < ARRAY_LENGTH(results); i++) {
+		struct text trace =
+			builder_write(&format_pftrace, &results[i - 1], (struct format_opts){0});
+		struct text samples;
+
+		assert_int_equal(
+			builder_read(&format_pftrace, trace.data, trace.length, false, &results[i]),
+			0);
+		samples = describe_samples(results[i].profile);
+		assert_string_equal(samples.data, "7 sh 1\n"
+						  "9 Web Content 1\n"
+						  "7 web 1\n"
+						  "9 first 2\n"
+						  "7 other 1\n"
+						  "9 second \xef\xbf\xbd 2\n"
+						  "7 other two 1\n");
+		assert_int_equal(timeline_count_thread_name(results[i].timeline), 5);
+		text_release(&samples);
+		text_release(&trace);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(results); i++)
+		builder_release(&results[i]);
+}
+
 static void processes_come_back_with_parent_user_command_and_end(void **state _unused_)
 {
 	struct zones_read_result first = {.profile = make_profile_with_metric(),
@@ -724,6 +787,7 @@ int main(void)
 		cmocka_unit_test(readers_get_processes_in_their_time),
 		cmocka_unit_test(a_command_line_says_what_an_interpreter_runs),
 		cmocka_unit_test(what_became_of_threads_comes_back),
+		cmocka_unit_test(samples_have_the_names_of_their_time),
 		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
 		cmocka_unit_test(each_start_of_others_has_one_end),

@@ -84,12 +84,69 @@ static void a_timeline_with_declarations_only_is_empty(void **state _unused_)
 	timeline_free(timeline);
 }
 
+static void a_thread_keeps_its_earlier_names(void **state _unused_)
+{
+	static const struct {
+		const char *name;
+		uint64_t time_ns;
+		uint32_t num_earlier;
+		const char *last;
+	} steps[] = {
+		{"a", 100, 0, "a"}, {"a", 200, 0, "a"}, {"b", 300, 1, "b"},
+		{"c", 250, 1, "b"}, {"a", 300, 2, "a"},
+	};
+	struct timeline *timeline = timeline_new();
+	uint32_t thread;
+
+	assert_int_equal(timeline_add_thread(timeline, &(struct timeline_thread){.tid = 5}, NULL),
+			 0);
+	assert_int_equal(
+		timeline_add_thread(timeline, &(struct timeline_thread){.tid = 7}, &thread), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
+		assert_int_equal(
+			timeline_rename_thread(timeline, thread, steps[i].name, steps[i].time_ns),
+			0);
+		assert_int_equal(timeline_count_thread_name(timeline), steps[i].num_earlier);
+		assert_string_equal(
+			timeline_get_string(timeline, timeline_get_thread(timeline, thread)->name),
+			steps[i].last);
+	}
+	assert_string_equal(
+		timeline_get_string(timeline, timeline_get_thread_name(timeline, 0)->name), "a");
+	assert_int_equal(timeline_get_thread_name(timeline, 0)->until_ns, 300);
+	assert_int_equal(timeline_get_thread_name(timeline, 1)->thread, thread);
+	/* Zones have named it. */
+	timeline_get_thread(timeline, thread)->named_ns = UINT64_MAX;
+	assert_int_equal(timeline_rename_thread(timeline, thread, "d", 900), 0);
+	assert_int_equal(timeline_count_thread_name(timeline), 2);
+	timeline_free(timeline);
+}
+
+static void too_many_earlier_names_are_told(void **state _unused_)
+{
+	struct timeline *timeline = timeline_new();
+	uint32_t thread;
+
+	assert_int_equal(
+		timeline_add_thread(timeline, &(struct timeline_thread){.tid = 7}, &thread), 0);
+	for (uint32_t i = 0; i <= TIMELINE_MAX_THREAD_NAMES; i++)
+		if (timeline_rename_thread(timeline, thread, i % 2 ? "a" : "b", i + 1))
+			fail_msg("name %u is not kept", i);
+	assert_int_equal(timeline_rename_thread(timeline, thread, "c", UINT32_MAX), 1);
+	assert_int_equal(timeline_count_thread_name(timeline), TIMELINE_MAX_THREAD_NAMES);
+	assert_string_equal(
+		timeline_get_string(timeline, timeline_get_thread(timeline, thread)->name), "c");
+	timeline_free(timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(attributes_keep_their_order_and_their_zone),
 		cmocka_unit_test(the_last_parameter_of_a_name_wins),
 		cmocka_unit_test(a_timeline_with_declarations_only_is_empty),
+		cmocka_unit_test(a_thread_keeps_its_earlier_names),
+		cmocka_unit_test(too_many_earlier_names_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

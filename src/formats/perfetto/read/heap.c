@@ -172,7 +172,7 @@ static int add_value(struct perfetto_heaps *heaps, const struct perfetto_heap_st
 
 	if (err)
 		return err;
-	err = perfetto_threads_get_profile_id(heaps->threads, thread, &thread);
+	err = perfetto_threads_get_profile_id(heaps->threads, thread, stack->time_ns, &thread);
 	if (err)
 		return err;
 	err = add_metric(heaps, stack->heap, &metrics[kind], &metric);

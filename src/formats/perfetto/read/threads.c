@@ -143,6 +143,32 @@ int perfetto_threads_read_grouped(struct perfetto_threads *threads, struct bytes
 	return err ? err : describe_process(threads, &process, &ignored);
 }
 
+static int read_earlier_name(struct perfetto_threads *threads, struct bytes message,
+			     struct perfetto_thread *thread)
+{
+	struct perfetto_earlier_name name = {0};
+	struct perfetto_earlier_name *added;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			err = perfetto_add_string(threads->trace, field.body, &name.name);
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			name.until_ns = field.value;
+	}
+	if (err || !perfetto_has_room(threads->trace, threads->earlier_names.length, 4))
+		return err;
+	if (!thread->num_names)
+		thread->first_name = (uint32_t)threads->earlier_names.length;
+	added = array_add(&threads->earlier_names);
+	if (!added)
+		return -ENOMEM;
+	*added = name;
+	thread->num_names++;
+	return 0;
+}
+
 int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes message,
 				 uint64_t since_ns, uint32_t *ret)
 {
@@ -160,6 +186,8 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
 			err = perfetto_add_string(threads->trace, field.body, &thread.name);
 			thread.has_name = true;
+		} else if (field.number == 1001 && field.type == PROTOBUF_BYTES) {
+			err = read_earlier_name(threads, field.body, &thread);
 		}
 		if (err)
 			return err;
@@ -401,6 +429,29 @@ int perfetto_threads_add(struct perfetto_threads *threads, uint32_t process, uin
 	return timeline_add_thread(threads->trace->timeline, &thread, ret);
 }
 
+/* The names before the last one, into the timeline and for the samples. */
+static int add_earlier_names(struct perfetto_threads *threads, const struct perfetto_thread *known)
+{
+	for (uint32_t i = 0; i < known->num_names; i++) {
+		const struct perfetto_earlier_name *earlier =
+			&threads->earlier_names.items[known->first_name + i];
+		struct thread_name name = {.thread = known->thread,
+					   .name = earlier->name,
+					   .until_ns = earlier->until_ns};
+		int err = timeline_add_thread_name(threads->trace->timeline, &name, NULL);
+
+		if (err)
+			return err;
+	}
+	while (known->num_names && threads->thread_names.length <= known->thread)
+		if (!array_add(&threads->thread_names))
+			return -ENOMEM;
+	if (known->num_names)
+		threads->thread_names.items[known->thread] =
+			(struct perfetto_thread_names){known->first_name, known->num_names};
+	return 0;
+}
+
 /* A thread without a name goes by that of its process. */
 int perfetto_threads_use(struct perfetto_threads *threads, struct perfetto_thread *known,
 			 uint64_t time_ns, uint32_t *ret)
@@ -420,6 +471,9 @@ int perfetto_threads_use(struct perfetto_threads *threads, struct perfetto_threa
 		if (!known->has_name && name == STRING_EMPTY)
 			name = timeline_get_process(threads->trace->timeline, process)->name;
 		err = perfetto_threads_add(threads, process, known->tid, name, &known->thread);
+		if (err)
+			return err;
+		err = add_earlier_names(threads, known);
 		if (err)
 			return err;
 	}
@@ -548,24 +602,54 @@ static int get_profile_process(struct perfetto_threads *threads, uint32_t id, ui
 	return 0;
 }
 
-int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)
+static int add_profile_thread(struct perfetto_threads *threads, const struct timeline_thread *info,
+			      uint32_t name, uint32_t *ret)
 {
-	const struct timeline_thread *info = timeline_get_thread(threads->trace->timeline, id);
 	struct thread thread = {.tid = (uint32_t)info->tid,
 				.source = threads->trace->import->source};
+	int err = copy_string(threads, name, &thread.comm);
+
+	if (err)
+		return err;
+	err = get_profile_process(threads, info->process, &thread.process);
+	return err ? err : profile_add_thread(threads->trace->import->profile, &thread, ret);
+}
+
+/* A name that it had before the last one. */
+static bool find_earlier_name(const struct perfetto_threads *threads, uint32_t id, uint64_t time_ns,
+			      uint32_t *ret)
+{
+	const struct perfetto_thread_names *names;
+
+	if (id >= threads->thread_names.length)
+		return false;
+	names = &threads->thread_names.items[id];
+	for (uint32_t i = 0; i < names->count; i++) {
+		const struct perfetto_earlier_name *name =
+			&threads->earlier_names.items[names->first + i];
+
+		if (time_ns >= name->until_ns)
+			continue;
+		*ret = name->name;
+		return true;
+	}
+	return false;
+}
+
+int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t id, uint64_t time_ns,
+				    uint32_t *ret)
+{
+	const struct timeline_thread *info = timeline_get_thread(threads->trace->timeline, id);
 	uint32_t *slot = GET_SLOT(threads->profile_threads, id);
+	uint32_t name;
 	int err;
 
 	if (!slot)
 		return -ENOMEM;
+	if (find_earlier_name(threads, id, time_ns, &name))
+		return add_profile_thread(threads, info, name, ret);
 	if (!*slot) {
-		err = copy_string(threads, info->name, &thread.comm);
-		if (err)
-			return err;
-		err = get_profile_process(threads, info->process, &thread.process);
-		if (err)
-			return err;
-		err = profile_add_thread(threads->trace->import->profile, &thread, slot);
+		err = add_profile_thread(threads, info, info->name, slot);
 		if (err)
 			return err;
 		++*slot;
@@ -578,6 +662,8 @@ void perfetto_threads_release(struct perfetto_threads *threads)
 {
 	array_release(&threads->processes);
 	array_release(&threads->items);
+	array_release(&threads->earlier_names);
+	array_release(&threads->thread_names);
 	perfetto_unknown_table_release(&threads->unknown);
 	array_release(&threads->profile_threads);
 	array_release(&threads->profile_processes);

@@ -34,8 +34,21 @@ struct perfetto_thread {
 	uint32_t name; /* string of the timeline */
 	uint64_t since_ns;
 	uint32_t order;
-	bool has_name;   /* may be an empty one */
+	bool has_name;       /* may be an empty one */
+	uint32_t first_name; /* its earlier names: index, and how many */
+	uint32_t num_names;
 	uint32_t thread; /* of the timeline; TIMELINE_NONE before it is used */
+};
+
+struct perfetto_earlier_name {
+	uint32_t name; /* string of the timeline */
+	uint64_t until_ns;
+};
+
+/* A range of them. */
+struct perfetto_thread_names {
+	uint32_t first;
+	uint32_t count;
 };
 
 /* A process or thread that nothing describes. */
@@ -52,6 +65,8 @@ struct perfetto_threads {
 	struct perfetto_trace *trace;             /* borrowed */
 	ARRAY(struct perfetto_process) processes; /* by pid and time, once all are there */
 	ARRAY(struct perfetto_thread) items;      /* by pid, tid and time */
+	ARRAY(struct perfetto_earlier_name) earlier_names;
+	ARRAY(struct perfetto_thread_names) thread_names; /* by thread of the timeline */
 	struct perfetto_unknown_table unknown;
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
@@ -88,9 +103,9 @@ _must_check_ int perfetto_threads_find(struct perfetto_threads *threads, uint32_
 /* A thread of the timeline that nothing describes. */
 _must_check_ int perfetto_threads_add(struct perfetto_threads *threads, uint32_t process,
 				      uint32_t tid, uint32_t name, uint32_t *ret);
-/* The profile's thread for one of the timeline. */
+/* The profile's thread for one of the timeline, with its name at that time. */
 _must_check_ int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t thread,
-						 uint32_t *ret);
+						 uint64_t time_ns, uint32_t *ret);
 void perfetto_threads_release(struct perfetto_threads *threads);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "formats/perfetto/waits.h"
+#include "formats/perfetto/write/earlier_names.h"
 #include "formats/perfetto/write/groups.h"
 
 /* Values of the format; see perfetto.proto. */
@@ -43,6 +44,7 @@ struct perfetto_tracks {
 	bool *thread_took_over; /* by thread: its tid was another one's of the process before */
 	int32_t *ranks;         /* by process: of its region that was used last */
 	struct perfetto_emitted emitted; /* tracks that are described, by uuid */
+	struct perfetto_earlier_names earlier_names;
 	struct text name;
 	struct text description;
 	struct text command_line;
@@ -248,7 +250,8 @@ struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 	tracks->thread_took_over = calloc(num_threads + 1, sizeof(*tracks->thread_took_over));
 	if (!tracks->pids || !tracks->by_pid || !tracks->ranks || !tracks->tids ||
 	    !tracks->took_over || !tracks->thread_took_over || choose_pids(tracks) ||
-	    find_successors(tracks) || choose_tids(tracks)) {
+	    find_successors(tracks) || choose_tids(tracks) ||
+	    perfetto_earlier_names_init(&tracks->earlier_names, timeline)) {
 		perfetto_tracks_free(tracks);
 		return NULL;
 	}
@@ -268,6 +271,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	free(tracks->took_over);
 	free(tracks->thread_took_over);
 	perfetto_emitted_release(&tracks->emitted);
+	perfetto_earlier_names_release(&tracks->earlier_names);
 	text_release(&tracks->name);
 	text_release(&tracks->description);
 	text_release(&tracks->command_line);
@@ -657,6 +661,9 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	body.thread_name = fit_name(tracks, thread->name);
 	body.has_grouped_pid = perfetto_tracks_is_grouped(tracks, thread->process);
 	body.grouped_pid = tracks->pids[thread->process];
+	err = perfetto_earlier_names_fill(&tracks->earlier_names, id, &body);
+	if (err)
+		return err;
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
 	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, start_ns, &descriptor);
