@@ -1186,7 +1186,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 			 [LOSS_PREEMPTED] = preempted,
 			 [LOSS_SKIPPED] = skipped,
 			 [LOSS_BLOCK] = seen.lost_block},
-		.is_estimated = recorder->opts.num_events &&
+		.is_estimated = recorder->opts.num_events && recorder->opts.event_count != 1 &&
 				recorder->opts.events[number].mean_distance > 1,
 		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
 		.live = ingested.live,

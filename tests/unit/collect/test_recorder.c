@@ -1397,6 +1397,11 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	assert_false(count_event(recorder, 1).is_estimated);
 	events[1].mean_distance = 2;
 	assert_true(count_event(recorder, 1).is_estimated);
+	recorder->opts.event_count = 1; /* each is a sample */
+	assert_false(count_event(recorder, 1).is_estimated);
+	recorder->opts.event_count = 2;
+	assert_true(count_event(recorder, 1).is_estimated);
+	recorder->opts.event_count = 0;
 	events[1] = (struct event){.name = name, .is_live = true};
 	times[1].running_ns = 1000;
 	counts = count_event(recorder, 1);
