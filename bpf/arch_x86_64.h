@@ -54,7 +54,15 @@ struct thread_struct {
 #define CALL_REGISTER   orig_ax
 #define CALL_ARGUMENT_1 di
 #define CALL_ARGUMENT_2 si
-#define SYSCALL_FUTEX   202
+/* System calls that wait for futexes: futex(), futex_waitv(), futex_wait(). */
+#define SYSCALL_FUTEX       202
+#define SYSCALL_FUTEX_WAITV 449
+#define SYSCALL_FUTEX_WAIT  455
+/* The same of 32-bit code, where the latter two have the same numbers. */
+#define CALL_ARGUMENT_1_32      bx
+#define CALL_ARGUMENT_2_32      cx
+#define SYSCALL_FUTEX_32        240
+#define SYSCALL_FUTEX_TIME64_32 422
 
 /* ---- registers that hold the state of runtimes ---- */
 

@@ -38,14 +38,40 @@ static __always_inline void read_registers(struct user_registers *ret, struct ta
 #define FUTEX_COMMAND_MASK 0x1f
 #define FUTEX_WAITS        (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13)
 
-/* The address that a thread waits for in futex(2); 0: it does not. */
+static __always_inline bool is_futex_operation_that_waits(__u64 operation)
+{
+	return FUTEX_WAITS >> (operation & FUTEX_COMMAND_MASK) & 1;
+}
+
+/* Whether a thread waits in futex(2). */
+static __always_inline bool is_in_futex(const struct user_registers *registers)
+{
+	__u32 call = registers->CALL_REGISTER;
+
+	if (REGISTERS_ARE_32_BIT(registers))
+		return (call == SYSCALL_FUTEX_32 || call == SYSCALL_FUTEX_TIME64_32) &&
+		       is_futex_operation_that_waits(registers->CALL_ARGUMENT_2_32);
+	return call == SYSCALL_FUTEX && is_futex_operation_that_waits(registers->CALL_ARGUMENT_2);
+}
+
+/*
+ * The address of the futex that a thread waits for; 0: it waits for none, or for several at a time,
+ * whose addresses are in memory (futex_waitv).
+ */
 static __always_inline __u64 get_futex(const struct user_registers *registers)
 {
-	if (registers->CALL_REGISTER != SYSCALL_FUTEX || REGISTERS_ARE_32_BIT(registers))
+	if (!is_in_futex(registers) && (__u32)registers->CALL_REGISTER != SYSCALL_FUTEX_WAIT)
 		return 0;
-	return FUTEX_WAITS >> (registers->CALL_ARGUMENT_2 & FUTEX_COMMAND_MASK) & 1
-		       ? registers->CALL_ARGUMENT_1
-		       : 0;
+	return REGISTERS_ARE_32_BIT(registers) ? (__u32)registers->CALL_ARGUMENT_1_32
+					       : registers->CALL_ARGUMENT_1;
+}
+
+/* Whether a thread is in a system call that waits for futexes. */
+static __always_inline bool is_futex_wait(const struct user_registers *registers)
+{
+	__u32 call = registers->CALL_REGISTER;
+
+	return is_in_futex(registers) || call == SYSCALL_FUTEX_WAITV || call == SYSCALL_FUTEX_WAIT;
 }
 
 /* The system call that a thread is in, as wire_sample has it. */
@@ -61,7 +87,7 @@ static __always_inline __u64 get_call(const struct user_registers *registers)
 
 /*
  * Whether a thread that is off its CPU, or about to be, waits for a futex. An uninterruptible wait
- * is for another resource of futex(2), such as memory.
+ * is for another resource of the system call, such as memory.
  */
 static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag)
 {
@@ -71,7 +97,7 @@ static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag
 	    (TASK_FIELD(task, flags) & PF_KTHREAD))
 		return false;
 	read_registers(&registers, task);
-	return get_futex(&registers);
+	return is_futex_wait(&registers);
 }
 
 /* The registers that a walk starts with. */

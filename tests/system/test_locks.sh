@@ -68,6 +68,18 @@ for other in wait_pipe wait_sleep wait_epoll; do
     ! grep -m 1 ";$other;.*\[blocked\]" "$TMPDIR/process.folded" || fail "$other is in a file of locks"
 done
 
+# A wait for several futexes is one for futexes, too. Their addresses are not known.
+record --locks --period "${period_us}us" --buffer-size 64M -o "$TMPDIR/several.pb.gz" --stats "$TMPDIR/several.json" -- \
+    "$WORKLOADS/nofp_waitv" 20 >"$TMPDIR/several.truth"
+read -r waited_ns <"$TMPDIR/several.truth"
+if [[ $waited_ns != none ]]; then
+    expect_off_cpu_adds_up "$TMPDIR/several.json"
+    "$STACKWIDE" convert --metric wall "$TMPDIR/several.pb.gz" -o "$TMPDIR/several.folded"
+    sampled_us=$(folded_match "$TMPDIR/several.folded" ';wait_for_several;.*;\[(blocked|run queue)\](;| )')
+    expect_between "sampled waits for several futexes in us" "$sampled_us" \
+        $((waited_ns / 1000 * least / 100 - 3 * period_us)) $((waited_ns / 1000 * most / 100 + 3 * period_us))
+fi
+
 # Where nobody waits for a lock, or not as long, it is said.
 record --locks -o "$TMPDIR/none.folded" -- sleep 0.1
 grep -q 'no thread waited for a futex$' "$TMPDIR/record.err" || fail "nothing is said of no waits: $(cat "$TMPDIR/record.err")"

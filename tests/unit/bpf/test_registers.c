@@ -89,8 +89,50 @@ static void other_calls_have_no_futex(void **state _unused_)
 	registers.orig_ax = SYSCALL_FUTEX + 1;
 	assert_int_equal(get_futex(&registers), 0);
 	registers.orig_ax = SYSCALL_FUTEX;
-	registers.cs = 0x23; /* of 32 bits */
+	registers.cs = 0x23; /* of 32 bits, where it is another call */
 	assert_int_equal(get_futex(&registers), 0);
+	assert_false(is_futex_wait(&registers));
+}
+
+/* The addresses are in memory. */
+static void a_wait_for_several_futexes_has_no_address(void **state _unused_)
+{
+	registers.orig_ax = SYSCALL_FUTEX_WAITV;
+	registers.si = 1; /* the number of futexes */
+	assert_true(is_futex_wait(&registers));
+	assert_int_equal(get_futex(&registers), 0);
+	registers.cs = USER_CODE_OF_32_BITS;
+	assert_true(is_futex_wait(&registers));
+	assert_int_equal(get_futex(&registers), 0);
+}
+
+/* Its second argument is the expected value. */
+static void futex_wait_has_no_operation(void **state _unused_)
+{
+	registers.orig_ax = SYSCALL_FUTEX_WAIT;
+	registers.si = 1;
+	assert_true(is_futex_wait(&registers));
+	assert_int_equal(get_futex(&registers), 0x1000);
+}
+
+static void code_of_32_bits_has_other_numbers_and_arguments(void **state _unused_)
+{
+	static const uint32_t calls[] = {SYSCALL_FUTEX_32, SYSCALL_FUTEX_TIME64_32};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(calls); i++) {
+		registers.orig_ax = calls[i];
+		registers.bx = 0x2000;
+		registers.cx = 0x80; /* FUTEX_WAIT, private */
+		registers.cs = USER_CODE_OF_32_BITS;
+		assert_true(is_futex_wait(&registers));
+		assert_int_equal(get_futex(&registers), 0x2000);
+		registers.cx = 0x81;
+		assert_false(is_futex_wait(&registers));
+		assert_int_equal(get_futex(&registers), 0);
+		registers.cx = 0x80;
+		registers.cs = USER_CODE;
+		assert_false(is_futex_wait(&registers));
+	}
 }
 
 static void a_call_is_its_number_plus_one(void **state _unused_)
@@ -109,6 +151,9 @@ static void a_call_is_its_number_plus_one(void **state _unused_)
 static void only_blocked_threads_of_programs_wait_for_a_futex(void **state _unused_)
 {
 	assert_true(waits_for_futex(&task, WIRE_SAMPLE_BLOCKED));
+	registers.orig_ax = SYSCALL_FUTEX_WAITV;
+	assert_true(waits_for_futex(&task, WIRE_SAMPLE_BLOCKED));
+	registers.orig_ax = SYSCALL_FUTEX;
 	assert_false(waits_for_futex(&task, 0));
 	registers.si = 1; /* FUTEX_WAKE */
 	assert_false(waits_for_futex(&task, WIRE_SAMPLE_BLOCKED));
@@ -145,6 +190,9 @@ int main(void)
 		TEST(code_of_the_kernel_is_no_user_code),
 		TEST(only_operations_that_wait_have_a_futex),
 		TEST(other_calls_have_no_futex),
+		TEST(a_wait_for_several_futexes_has_no_address),
+		TEST(futex_wait_has_no_operation),
+		TEST(code_of_32_bits_has_other_numbers_and_arguments),
 		TEST(a_call_is_its_number_plus_one),
 		TEST(only_blocked_threads_of_programs_wait_for_a_futex),
 		TEST(a_walk_starts_with_each_register),
