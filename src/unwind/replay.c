@@ -65,6 +65,14 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	return 1;
 }
 
+static inline int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes)
+{
+	const struct replay_stack *stack = ((const struct replay *)walk)->stack;
+
+	return !stack->has_signal_stack ||
+	       (stack->signal_stack == start && stack->signal_stack_bytes == num_bytes);
+}
+
 static inline void walk_note_frame_pointer(struct walk *walk _unused_, wire_u64 fp _unused_)
 {
 }

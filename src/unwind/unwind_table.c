@@ -9,9 +9,9 @@
  *
  * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
  * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
- * instead: glibc's swapcontext, __start_context and the return of clone(), the start of Boost's
- * contexts, Go's stack switches, and the code that signal handlers return to. The entry point of a
- * program is outermost.
+ * instead: glibc's swapcontext, __start_context and the return of clone(), the new thread's part of
+ * other clone() functions, the start of Boost's contexts, Go's stack switches, and the code that
+ * signal handlers return to. The entry point of a program is outermost.
  *
  * Limits: 64-bit files of an architecture with has_unwind_tables. A function too far from the first one gets no page; a state that
  * rules cannot express becomes UNWIND_CFA_UNSUPPORTED. Both are counted in the statistics.
@@ -32,6 +32,7 @@
 #include "unwind/frame_sort.h"
 #include "unwind/go_frames.h"
 #include "unwind/rule_dictionary.h"
+#include "unwind/x86_64/clone_child.h"
 #include "unwind/x86_64/clone_return.h"
 #include "unwind/x86_64/code_frames.h"
 #include "unwind/x86_64/context_start.h"
@@ -46,9 +47,11 @@
 #define CIE_OF_ENTRY UINT32_MAX
 /* Likewise: signal handlers return to it, and nothing describes it. */
 #define CIE_OF_SIGNAL_RETURN (UINT32_MAX - 3)
+/* The function is the new thread's part of a clone() function without call-frame information. */
+#define CIE_OF_CLONE_CHILD (UINT32_MAX - 4)
 /* Larger sections are searched only between functions. */
-#define SIGNAL_RETURN_MAX_BYTES            (1u << 20)
-#define SIGNAL_RETURN_OF_LIBRARY_MAX_BYTES (16u << 20) /* with a C library in it */
+#define SEARCH_MAX_BYTES            (1u << 20)
+#define SEARCH_OF_LIBRARY_MAX_BYTES (16u << 20) /* with a C library in it */
 
 struct unwind_table_builder {
 	const struct objfile *objfile; /* borrowed */
@@ -58,6 +61,7 @@ struct unwind_table_builder {
 	struct go_frames go_frames;
 	struct code_frames code_frames;
 	struct signal_returns signal_returns;
+	struct clone_children clone_children;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
 	struct frame_rows function_rows;
 	struct rule_dictionary dictionary;
@@ -74,6 +78,7 @@ static void table_builder_release(struct unwind_table_builder *builder)
 	frame_reader_release(&builder->reader);
 	code_frames_release(&builder->code_frames);
 	signal_returns_release(&builder->signal_returns);
+	clone_children_release(&builder->clone_children);
 	array_release(&builder->initial);
 	frame_rows_release(&builder->function_rows);
 	rule_dictionary_release(&builder->dictionary);
@@ -194,6 +199,10 @@ static void clip_to_code(struct unwind_table_builder *builder)
 static unsigned int get_rank(const struct unwind_table_builder *builder,
 			     const struct frame_function *function)
 {
+	if (function->cie == CIE_OF_CLONE_CHILD)
+		return FRAME_READER_SECTIONS_MAX + 4;
+	if (function->cie == FRAME_CIE_OF_CODE)
+		return FRAME_READER_SECTIONS_MAX + 3;
 	if (function->cie == CIE_OF_SIGNAL_RETURN)
 		return FRAME_READER_SECTIONS_MAX + 2;
 	if (function->cie == CIE_OF_ENTRY)
@@ -244,14 +253,16 @@ static bool is_in_function(struct unwind_table_builder *builder, size_t num_desc
 	return false;
 }
 
+static uint64_t get_search_limit(const struct unwind_table_builder *builder)
+{
+	return builder->code.may_have_c_library ? SEARCH_OF_LIBRARY_MAX_BYTES : SEARCH_MAX_BYTES;
+}
+
 /* Between functions they become functions; inside a function they replace its rows. */
 static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 {
 	size_t num_described = builder->reader.functions.length;
-	int err = signal_returns_find(elf, &builder->reader,
-				      builder->code.may_have_c_library
-					      ? SIGNAL_RETURN_OF_LIBRARY_MAX_BYTES
-					      : SIGNAL_RETURN_MAX_BYTES,
+	int err = signal_returns_find(elf, &builder->reader, get_search_limit(builder),
 				      &builder->signal_returns);
 
 	if (err)
@@ -289,6 +300,43 @@ static int add_code(struct unwind_table_builder *builder, Elf *elf)
 		return err;
 	clip_to_code(builder);
 	return frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+}
+
+/* The functions are sorted. */
+static bool is_described(const struct unwind_table_builder *builder, size_t num_described,
+			 uint64_t address)
+{
+	const struct frame_function *functions = builder->reader.functions.items;
+	size_t next = count_front(functions, num_described, function, function->start <= address);
+
+	return next && get_end(&functions[next - 1]) > address;
+}
+
+/* New threads' parts in code without rows become functions. mend_clone_children() does the others. */
+static int add_clone_children(struct unwind_table_builder *builder)
+{
+	size_t num_described = builder->reader.functions.length;
+	int err;
+
+	array_for_each (&builder->clone_children.items, child) {
+		struct frame_function *function;
+
+		if (is_described(builder, num_described, child->start))
+			continue;
+		function = array_add(&builder->reader.functions);
+		if (!function)
+			return -ENOMEM;
+		function->start = child->start;
+		function->size = (uint32_t)(child->end - child->start);
+		function->cie = CIE_OF_CLONE_CHILD;
+	}
+	if (builder->reader.functions.length == num_described)
+		return 0;
+	clip_to_code(builder);
+	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+	if (!err)
+		trim_functions(builder);
+	return err;
 }
 
 /* Drop functions too far from the first one to have a page. */
@@ -515,6 +563,61 @@ static int mend_signal_returns(struct unwind_table_builder *builder,
 	return 0;
 }
 
+static uint64_t limit(uint64_t address, uint64_t end)
+{
+	return address < end ? address : end;
+}
+
+/* The rule of the function's rows at an address, if it is by the stack pointer, else NULL. */
+static const struct unwind_rule *find_rule_by_sp(const struct frame_rows *rows, uint64_t address)
+{
+	size_t next = array_count_front(&rows->rows, row, row->elf_address <= address);
+	const struct unwind_rule *rule = next ? &rows->rows.items[next - 1].rule : NULL;
+
+	return rule && rule->cfa_op == UNWIND_CFA_SP && rule->ra_op == UNWIND_RA_AT_CFA ? rule
+											: NULL;
+}
+
+/*
+ * The new thread's part is outermost. Both threads execute the code between the system call and the
+ * branch, and rax tells them apart.
+ */
+static int mend_clone_child(struct unwind_table_builder *builder,
+			    const struct frame_function *function, const struct clone_child *child)
+{
+	const struct unwind_rule outermost = {.cfa_op = UNWIND_CFA_STOP};
+	struct frame_rows *rows = &builder->function_rows;
+	const struct unwind_rule *rule = NULL;
+	uint64_t end = get_end(function);
+	int err = 0;
+
+	if (child->call_end >= function->start && child->call_end < end)
+		rule = find_rule_by_sp(rows, child->call_end);
+	if (rule) {
+		struct unwind_rule behind_call = *rule;
+
+		behind_call.cfa_op = UNWIND_CFA_CLONE;
+		err = override_rows(rows, function, child->call_end, limit(child->test_end, end),
+				    &behind_call);
+	}
+	if (err || child->start < function->start || child->start >= end)
+		return err;
+	return override_rows(rows, function, child->start, limit(child->end, end), &outermost);
+}
+
+/* A file has a few of them at most. */
+static int mend_clone_children(struct unwind_table_builder *builder,
+			       const struct frame_function *function)
+{
+	array_for_each (&builder->clone_children.items, child) {
+		int err = mend_clone_child(builder, function, child);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Add the missing rules of Go's runtime while it is on another stack than its caller's. */
 static int mend_go_switch(struct unwind_table_builder *builder,
 			  const struct frame_function *function, enum go_role role)
@@ -610,6 +713,8 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 			return err;
 	}
 	err = mend_signal_returns(builder, function);
+	if (!err)
+		err = mend_clone_children(builder, function);
 	if (err)
 		return err;
 	if (starts_with_signal_return(builder, function)) {
@@ -645,6 +750,8 @@ static bool keeps_rule(struct unwind_table_builder *builder, const struct frame_
 	/* The last byte may be the lookup byte of another one. */
 	if (before->cie == CIE_OF_SIGNAL_RETURN)
 		return size <= 1;
+	if (before->cie == CIE_OF_CLONE_CHILD)
+		return end <= start; /* the creating thread's part may follow */
 	if (end <= start || size <= PADDING_UNREAD_BYTES)
 		return true;
 	if (before->cie == FRAME_CIE_OF_CODE)
@@ -666,7 +773,7 @@ static int add_functions(struct unwind_table_builder *builder)
 			if (err)
 				return err;
 		}
-		if (function->cie == CIE_OF_ENTRY) {
+		if (function->cie == CIE_OF_ENTRY || function->cie == CIE_OF_CLONE_CHILD) {
 			err = add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
 		} else if (function->cie == CIE_OF_SIGNAL_RETURN) {
 			err = add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
@@ -740,7 +847,14 @@ static int build(struct unwind_table_builder *builder, Elf *elf)
 	err = add_signal_returns(builder, elf);
 	if (err)
 		return err;
+	err = clone_children_find(elf, &builder->reader, get_search_limit(builder),
+				  &builder->clone_children);
+	if (err)
+		return err;
 	err = add_code(builder, elf);
+	if (err)
+		return err;
+	err = add_clone_children(builder);
 	if (err)
 		return err;
 	limit_pages(builder);

@@ -2,21 +2,10 @@
 #include "unwind/x86_64/signal_return.h"
 
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/x86_64/code_frames.h"
-
-/* Sections of hostile files may overlap as often as they like. */
-#define MAX_SEARCHED_BYTES (64u << 20)
-
-struct signal_search {
-	Elf *elf;
-	const struct frame_reader *reader;
-	struct signal_returns *returns;
-	uint64_t num_bytes; /* searched so far */
-};
+#include "unwind/x86_64/code_scan.h"
 
 static const uint8_t operand_syscall[] = {0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0};
@@ -66,16 +55,14 @@ bool signal_return_find(const uint8_t *code, size_t size, size_t offset, size_t 
 	return false;
 }
 
-static int search(struct signal_search *search, const Elf_Data *code, uint64_t address)
+static int look(void *context, const uint8_t *code, size_t size, uint64_t address)
 {
+	struct signal_returns *returns = context;
 	size_t offset = 0;
 	size_t length;
 
-	if (!code || !code->d_buf || code->d_size > MAX_SEARCHED_BYTES - search->num_bytes)
-		return 0;
-	search->num_bytes += code->d_size;
-	while (signal_return_find(code->d_buf, code->d_size, offset, &offset, &length)) {
-		struct signal_return *added = array_add(&search->returns->items);
+	while (signal_return_find(code, size, offset, &offset, &length)) {
+		struct signal_return *added = array_add(&returns->items);
 
 		if (!added)
 			return -ENOMEM;
@@ -83,40 +70,6 @@ static int search(struct signal_search *search, const Elf_Data *code, uint64_t a
 		offset += length;
 	}
 	return 0;
-}
-
-static int search_gap(struct signal_search *in, const GElf_Shdr *section, uint64_t start,
-		      uint64_t end)
-{
-	if (start >= end || end - start <= PADDING_UNREAD_BYTES ||
-	    end - start > CODE_RULES_MAX_BYTES)
-		return 0;
-	return search(in,
-		      elf_getdata_rawchunk(
-			      in->elf, (int64_t)(section->sh_offset + (start - section->sh_addr)),
-			      end - start, ELF_T_BYTE),
-		      start);
-}
-
-static int search_gaps(struct signal_search *in, const GElf_Shdr *section)
-{
-	uint64_t start = section->sh_addr;
-	uint64_t end = section->sh_addr + section->sh_size;
-	size_t first = array_count_front(&in->reader->functions, function,
-					 function->start + function->size <= start);
-
-	for (size_t i = first; i < in->reader->functions.length; i++) {
-		const struct frame_function *function = &in->reader->functions.items[i];
-		int err;
-
-		if (function->start >= end)
-			break;
-		err = search_gap(in, section, start, function->start);
-		if (err)
-			return err;
-		start = function->start + function->size;
-	}
-	return search_gap(in, section, start, end);
 }
 
 static int compare(const void *a, const void *b)
@@ -147,25 +100,12 @@ static void sort(struct signal_returns *returns)
 int signal_returns_find(Elf *elf, const struct frame_reader *reader, uint64_t max_bytes,
 			struct signal_returns *ret)
 {
-	struct signal_search in = {.elf = elf, .reader = reader, .returns = ret};
+	const struct code_scan scan = {look, ret};
+	int err = code_scan_run(&scan, elf, reader, max_bytes);
 
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr section;
-		uint64_t end;
-		int err;
-
-		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_PROGBITS ||
-		    !(section.sh_flags & SHF_EXECINSTR) || !(section.sh_flags & SHF_ALLOC) ||
-		    __builtin_add_overflow(section.sh_addr, section.sh_size, &end))
-			continue;
-		err = section.sh_size <= max_bytes
-			      ? search(&in, elf_rawdata(scn, NULL), section.sh_addr)
-			      : search_gaps(&in, &section);
-		if (err)
-			return err;
-	}
-	sort(ret);
-	return 0;
+	if (!err)
+		sort(ret);
+	return err;
 }
 
 /* Whether it is an indirect call (FF /2) of exactly this size: the ModRM byte determines it. */
