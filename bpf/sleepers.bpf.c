@@ -59,7 +59,11 @@ struct sleeper_stack {
 	__u64 far_sp;
 	__u32 num_bytes;
 	__u32 num_far_bytes;
-	__u64 seen; /* entry_bytes to padding: 0, as no code is looked at here */
+	__u8 seen[3]; /* entry_bytes, cfa_offset, frame_setup: 0, as no code is looked at here */
+	__u8 has_signal_stack;
+	__u8 padding[4];
+	__u64 signal_stack;
+	__u64 signal_stack_bytes;
 	__u8 bytes[STACK_PAGES * WIRE_RAW_PAGE_BYTES];
 };
 _Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
@@ -362,7 +366,10 @@ static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct tas
 	if (!copies_stack || !walks_by_table)
 		return sizeof(raw->sample);
 	get_registers(&sleeper->registers, &raw->registers);
-	raw->far_sp = raw->num_far_bytes = raw->seen = 0;
+	raw->far_sp = raw->num_far_bytes = 0;
+	raw->has_signal_stack = true;
+	raw->signal_stack = TASK_FIELD(task, sas_ss_sp);
+	raw->signal_stack_bytes = TASK_FIELD(task, sas_ss_size);
 	raw->num_bytes = copy_stack(raw, task);
 	if (!raw->num_bytes)
 		return sizeof(raw->sample);

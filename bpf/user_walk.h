@@ -277,6 +277,14 @@ static __always_inline void walk_note_frame_pointer(struct walk *walk, __u64 fp)
 	scratch->frame_pointers[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] = fp;
 }
 
+static __always_inline int walk_may_have_signal_stack(struct walk *walk, __u64 start,
+						      __u64 num_bytes)
+{
+	struct task_struct *task = get_current_task();
+
+	return TASK_FIELD(task, sas_ss_sp) == start && TASK_FIELD(task, sas_ss_size) == num_bytes;
+}
+
 static __always_inline struct scratch *get_scratch(void)
 {
 	return get_per_cpu(&scratches);
@@ -565,9 +573,6 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 	return num_read;
 }
 
-/* Offset of uc_stack: the address, the flags and the size of the thread's signal stack. */
-#define CONTEXT_STACK 16
-
 /* A divisor of MAX_CONTEXTS. */
 #define CONTEXTS_AT_ONCE 8
 
@@ -585,8 +590,8 @@ __attribute__((noinline)) __u64 find_context(__u64 before, __u64 sp, __u64 stack
 
 	for (int i = 0; i < CONTEXTS_AT_ONCE; i++) {
 		before -= CONTEXT_ALIGNMENT;
-		if (before < sp ||
-		    bpf_probe_read_user(words, sizeof(words), (void *)(before + CONTEXT_STACK)))
+		if (before < sp || bpf_probe_read_user(words, sizeof(words),
+						       (void *)(before + WALK_CONTEXT_STACK)))
 			return CONTEXT_NOT_THERE;
 		if (words[0] == stack && words[2] == size)
 			return before;
@@ -673,11 +678,13 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 	raw->entry_bytes = scratch->walk.entry_bytes;
 	raw->cfa_offset = scratch->walk.cfa_offset;
 	raw->frame_setup = scratch->walk.frame_setup;
+	raw->has_signal_stack = true;
+	raw->signal_stack = TASK_FIELD(task, sas_ss_sp);
+	raw->signal_stack_bytes = TASK_FIELD(task, sas_ss_size);
 	if (is_on_signal_stack(task, sp))
-		raw->far_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
-						  TASK_FIELD(task, sas_ss_size));
+		raw->far_sp = find_interrupted_sp(sp, raw->signal_stack, raw->signal_stack_bytes);
 	if (raw->far_sp) {
-		limit = TASK_FIELD(task, sas_ss_sp) + TASK_FIELD(task, sas_ss_size);
+		limit = raw->signal_stack + raw->signal_stack_bytes;
 	} else {
 		__u32 num_end_pages = max_pages / 2;
 

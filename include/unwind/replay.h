@@ -28,6 +28,10 @@ struct replay_stack {
 	uint8_t entry_bytes;
 	uint8_t cfa_offset;
 	uint8_t frame_setup;
+	bool has_signal_stack; /* the following two are known */
+	/* The thread's alternate stack for signal handlers; 0 bytes: none. */
+	uint64_t signal_stack;
+	uint64_t signal_stack_bytes;
 	struct replay_memory stack;
 	/*
 	 * The interrupted stack of a signal handler with its own stack, or the end of a deep one.

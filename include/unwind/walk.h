@@ -4,7 +4,7 @@
  *
  * The same code is compiled three times: into the BPF program, into the replay of raw stacks in
  * user space, and into tests. The includer defines WALK_INLINE (the specifiers of functions here)
- * before the #include, and after it the four functions declared below struct walk (walk_state.h).
+ * before the #include, and after it the five functions declared below struct walk (walk_state.h).
  *
  * fp and bx are restored lazily: only the address where they were saved is kept, since most frames
  * never need the value. A step has no loop, so that the verifier checks it once; the includer calls
@@ -106,7 +106,7 @@ WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *r
 	if (rule->cfa_op == UNWIND_CFA_STOP)
 		return walk_stop(walk, WALK_COMPLETE);
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
-		return walk_step_context(walk, walk->registers.sp);
+		return walk_step_signal(walk);
 	if (rule->cfa_op == UNWIND_CFA_CONTEXT)
 		return walk_step_setcontext(walk);
 	if (rule->cfa_op == UNWIND_CFA_JUMP)

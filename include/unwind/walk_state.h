@@ -46,6 +46,8 @@ WALK_INLINE int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret);
 WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 /* The rule for an address by the table of walk->mapping, or NULL. */
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
+/* Whether the thread's alternate stack for signal handlers is this one (sigaltstack), or unknown. */
+WALK_INLINE int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes);
 /* Called when the present frame has this frame pointer and the walk steps over it. */
 WALK_INLINE void walk_note_frame_pointer(struct walk *walk, wire_u64 fp);
 

@@ -158,11 +158,15 @@ struct wire_raw_sample {
 	wire_u8 entry_bytes;
 	wire_u8 cfa_offset;
 	wire_u8 frame_setup;
-	wire_u8 padding[5];
+	wire_u8 has_signal_stack; /* the following two are known */
+	wire_u8 padding[4];
+	/* The thread's alternate stack for signal handlers (sigaltstack); 0 bytes: none. */
+	wire_u64 signal_stack;
+	wire_u64 signal_stack_bytes;
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one after the other; only the used part is sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       128 + sizeof(struct wire_registers) + 24 + WIRE_RAW_STACK_BYTES,
+		       128 + sizeof(struct wire_registers) + 40 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

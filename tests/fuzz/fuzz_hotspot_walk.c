@@ -97,6 +97,12 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	return 1;
 }
 
+static inline int walk_may_have_signal_stack(struct walk *walk _unused_, wire_u64 start _unused_,
+					     wire_u64 num_bytes _unused_)
+{
+	return 1;
+}
+
 static inline void walk_note_frame_pointer(struct walk *walk _unused_, wire_u64 fp _unused_)
 {
 }

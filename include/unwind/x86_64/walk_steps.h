@@ -17,6 +17,13 @@ enum walk_context {
 #undef WALK_CONTEXT_OFFSET
 };
 
+/* Offsets of uc_stack, the thread's alternate stack at the time of the signal. */
+#define WALK_CONTEXT_STACK       16
+#define WALK_CONTEXT_STACK_FLAGS 24
+#define WALK_CONTEXT_STACK_BYTES 32
+/* SS_AUTODISARM: the thread has no alternate stack while the handler runs. */
+#define WALK_STACK_IS_DISARMED (1u << 31)
+
 /* The includer may wrap walk_look_at_frame() in a function, so that the verifier checks it once. */
 #ifndef WALK_LOOK_AT_FRAME
 #define WALK_LOOK_AT_FRAME(walk) walk_look_at_frame(walk)
@@ -269,6 +276,33 @@ WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 	walk->is_exact = 1;
 	walk->is_innermost = 0;
 	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
+/*
+ * Whether the handler of a signal frame was left by siglongjmp, and its stack is a coroutine's now.
+ * QEMU and others create coroutines that way. Then the interrupted function has continued, and its
+ * stack contains other data. A thread cannot change its alternate stack while a handler runs on it.
+ */
+WALK_INLINE int walk_has_left_handler(struct walk *walk, wire_u64 context)
+{
+	wire_u64 start;
+	wire_u64 flags;
+	wire_u64 num_bytes;
+
+	if (walk_read(walk, context + WALK_CONTEXT_STACK, &start) ||
+	    walk_read(walk, context + WALK_CONTEXT_STACK_FLAGS, &flags) ||
+	    walk_read(walk, context + WALK_CONTEXT_STACK_BYTES, &num_bytes))
+		return 0;
+	return context - start < num_bytes && !(flags & WALK_STACK_IS_DISARMED) &&
+	       !walk_may_have_signal_stack(walk, start, num_bytes);
+}
+
+/* A signal frame continues at the interrupted code, unless it is the start of a coroutine. */
+WALK_INLINE int walk_step_signal(struct walk *walk)
+{
+	if (walk_has_left_handler(walk, walk->registers.sp))
+		return walk_stop(walk, WALK_COMPLETE);
+	return walk_step_context(walk, walk->registers.sp);
 }
 
 /* setcontext continues where a call of getcontext returns, or at a coroutine's first function. */

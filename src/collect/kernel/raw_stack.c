@@ -21,6 +21,9 @@ struct replay_stack raw_stack_for_replay(const struct wire_raw_sample *record)
 		.entry_bytes = record->entry_bytes,
 		.cfa_offset = record->cfa_offset,
 		.frame_setup = record->frame_setup,
+		.has_signal_stack = record->has_signal_stack,
+		.signal_stack = record->signal_stack,
+		.signal_stack_bytes = record->signal_stack_bytes,
 		.stack = {record->registers.sp, record->bytes, record->num_bytes},
 		.far = {record->far_sp, record->bytes + record->num_bytes, record->num_far_bytes},
 	};

@@ -652,8 +652,8 @@ static void the_interrupted_stack_is_copied_as_well(void **state _unused_)
 	memset(large, 0x5a, sizeof(large));
 	fake_memory_add(STACK, large, sizeof(large));
 	fake_memory_add(address, signal_stack, sizeof(signal_stack));
-	signal_stack[(context + CONTEXT_STACK) / 8] = address;
-	signal_stack[(context + CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
+	signal_stack[(context + WALK_CONTEXT_STACK) / 8] = address;
+	signal_stack[(context + WALK_CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
 	signal_stack[(context + WALK_CONTEXT_SP) / 8] = SP;
 	task.sas_ss_sp = address;
 	task.sas_ss_size = sizeof(signal_stack);
@@ -663,9 +663,21 @@ static void the_interrupted_stack_is_copied_as_well(void **state _unused_)
 	assert_int_equal(raw->far_sp, SP);
 	assert_int_equal(raw->num_bytes, sizeof(signal_stack) - 0x80);
 	assert_int_equal(raw->num_far_bytes, 5 * WIRE_RAW_PAGE_BYTES - 0x100);
+	assert_true(raw->has_signal_stack);
+	assert_int_equal(raw->signal_stack, address);
+	assert_int_equal(raw->signal_stack_bytes, sizeof(signal_stack));
 	/* Without a context the handler's stack is all. */
-	signal_stack[(context + CONTEXT_STACK) / 8 + 2]++;
+	signal_stack[(context + WALK_CONTEXT_STACK) / 8 + 2]++;
 	assert_int_equal(find_interrupted_sp(address + 0x80, address, sizeof(signal_stack)), 0);
+}
+
+static void the_alternate_stack_is_that_of_the_thread(void **state _unused_)
+{
+	task.sas_ss_sp = 0x9000;
+	task.sas_ss_size = 0x2000;
+	assert_true(walk_may_have_signal_stack(&scratch->walk, 0x9000, 0x2000));
+	assert_false(walk_may_have_signal_stack(&scratch->walk, 0x9000, 0x1000));
+	assert_false(walk_may_have_signal_stack(&scratch->walk, 0x8000, 0x2000));
 }
 
 /* The place of the context depends on the CPU. */
@@ -680,8 +692,8 @@ static void a_context_is_found_at_each_place(void **state _unused_)
 		uint64_t context = sizeof(signal_stack) - i * CONTEXT_ALIGNMENT;
 
 		memset(signal_stack, 0, sizeof(signal_stack));
-		signal_stack[(context + CONTEXT_STACK) / 8] = address;
-		signal_stack[(context + CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
+		signal_stack[(context + WALK_CONTEXT_STACK) / 8] = address;
+		signal_stack[(context + WALK_CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
 		signal_stack[(context + WALK_CONTEXT_SP) / 8] = SP + i;
 		assert_int_equal(find_interrupted_sp(address, address, sizeof(signal_stack)),
 				 i <= MAX_CONTEXTS ? SP + i : 0);
@@ -751,6 +763,7 @@ int main(void)
 		TEST(both_ends_of_a_deep_stack_are_copied),
 		TEST(untouched_pages_of_a_stack_are_zeros),
 		TEST(the_interrupted_stack_is_copied_as_well),
+		TEST(the_alternate_stack_is_that_of_the_thread),
 		TEST(a_context_is_found_at_each_place),
 		TEST(the_hash_covers_each_frame),
 	};

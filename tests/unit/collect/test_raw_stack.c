@@ -27,6 +27,9 @@ static struct wire_raw_sample *make_record(void)
 	record->entry_bytes = 8;
 	record->cfa_offset = 16;
 	record->frame_setup = 1;
+	record->has_signal_stack = 1;
+	record->signal_stack = 0x600000;
+	record->signal_stack_bytes = 0x3000;
 	return record;
 }
 
@@ -39,6 +42,9 @@ static void a_replay_gets_both_stacks(void **state _unused_)
 	assert_int_equal(stack.entry_bytes, 8);
 	assert_int_equal(stack.cfa_offset, 16);
 	assert_int_equal(stack.frame_setup, 1);
+	assert_true(stack.has_signal_stack);
+	assert_int_equal(stack.signal_stack, 0x600000);
+	assert_int_equal(stack.signal_stack_bytes, 0x3000);
 	assert_int_equal(stack.stack.address, HANDLER_STACK);
 	assert_int_equal(stack.stack.size, HANDLER_WORDS * 8);
 	assert_ptr_equal(stack.stack.bytes, record->bytes);

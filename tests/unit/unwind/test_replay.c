@@ -17,6 +17,7 @@
 
 enum { HANDLER_WORDS = 32, STACK_WORDS = 8 };
 /* In a ucontext, which lies above the return address into the trampoline. */
+enum { CONTEXT_STACK_WORD = 1 + 2, CONTEXT_STACK_BYTES_WORD = 1 + 4 };
 enum { CONTEXT_RSP_WORD = 1 + 20, CONTEXT_RIP_WORD = 1 + 21 };
 
 struct scene {
@@ -109,6 +110,29 @@ static void a_walk_leaves_the_handlers_stack_for_the_interrupted_one(void **stat
 	assert_true(scene.pcs[2] == (INTERRUPTED | WIRE_PC_EXACT));
 	assert_true(scene.pcs[3] == OUTERMOST + 1);
 	assert_true(scene.outermost_sp == STACK + 8);
+}
+
+/* The handler was left, and its stack is a coroutine's now. */
+static void a_walk_does_not_leave_a_stack_that_is_no_longer_for_handlers(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.handler_words[CONTEXT_STACK_WORD] = HANDLER_STACK;
+	scene.handler_words[CONTEXT_STACK_BYTES_WORD] = sizeof(scene.handler_words);
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 4); /* unknown */
+	scene.stack.has_signal_stack = true;
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 2);
+	assert_true(scene.pcs[1] == TRAMPOLINE + 1);
+	scene.stack.signal_stack = HANDLER_STACK;
+	scene.stack.signal_stack_bytes = sizeof(scene.handler_words);
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 4);
+	scene.stack.signal_stack_bytes--;
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 2);
 }
 
 /* How the walk ends whose return address is at this offset from the stack pointer. */
@@ -217,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_walk_leaves_the_handlers_stack_for_the_interrupted_one),
+		cmocka_unit_test(a_walk_does_not_leave_a_stack_that_is_no_longer_for_handlers),
 		cmocka_unit_test(words_are_read_up_to_the_end_of_each_stack),
 		cmocka_unit_test(nothing_is_read_outside_the_stacks),
 		cmocka_unit_test(a_function_without_frame_is_left_by_the_stack_pointer),

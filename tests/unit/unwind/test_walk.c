@@ -347,6 +347,65 @@ static void what_a_signal_interrupted_is_not_the_innermost(_unused_ void **state
 	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)));
 }
 
+/* INNER is what a handler returns to that runs on this alternate stack. */
+static struct scene scene_on_signal_stack(uint64_t start, uint64_t num_bytes)
+{
+	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_SP, 8));
+
+	scene.stack[WALK_CONTEXT_STACK / 8] = start;
+	scene.stack[WALK_CONTEXT_STACK_BYTES / 8] = num_bytes;
+	scene.stack[40] = RETURN_INTO(OUTER);
+	scene.has_signal_stack = true;
+	return scene;
+}
+
+static void assert_passes_signal(struct scene *scene)
+{
+	ASSERT_WALK(scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)),
+		    RETURN_INTO(OUTER));
+}
+
+static void a_handler_runs_while_the_alternate_stack_is_the_threads(_unused_ void **state)
+{
+	struct scene scene = scene_on_signal_stack(STACK, 0x1000);
+
+	scene.signal_stack = STACK;
+	scene.signal_stack_bytes = 0x1000;
+	assert_passes_signal(&scene);
+}
+
+/* It was left by siglongjmp: what it interrupted has gone on. */
+static void a_coroutine_on_a_former_signal_stack_starts_there(_unused_ void **state)
+{
+	struct scene none = scene_on_signal_stack(STACK - 0x100, 0x1000);
+	struct scene other = scene_on_signal_stack(STACK - 0x100, 0x1000);
+
+	other.signal_stack = STACK - 0x100;
+	other.signal_stack_bytes = 0x2000;
+	assert_ends_in_inner(&none, WALK_COMPLETE);
+	assert_ends_in_inner(&other, WALK_COMPLETE);
+}
+
+static void a_handler_on_the_interrupted_stack_is_not_asked_for_another(_unused_ void **state)
+{
+	struct scene without = scene_on_signal_stack(0, 0);
+	struct scene below = scene_on_signal_stack(STACK - 0x1000, 0x1000);
+	struct scene above = scene_on_signal_stack(STACK + 8, 0x1000);
+
+	assert_passes_signal(&without);
+	assert_passes_signal(&below);
+	assert_passes_signal(&above);
+}
+
+/* SS_AUTODISARM: the thread has no alternate stack while the handler runs. */
+static void a_disarmed_stack_shows_nothing(_unused_ void **state)
+{
+	struct scene scene = scene_on_signal_stack(STACK, 0x1000);
+
+	scene.stack[WALK_CONTEXT_STACK_FLAGS / 8] = WALK_STACK_IS_DISARMED;
+	assert_passes_signal(&scene);
+}
+
 static void a_signal_frame_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SIGNAL, 0));
@@ -534,6 +593,10 @@ int main(void)
 		cmocka_unit_test(a_return_to_no_code_ends_the_walk),
 		cmocka_unit_test(what_a_signal_interrupted_may_lie_on_another_stack_below),
 		cmocka_unit_test(what_a_signal_interrupted_is_not_the_innermost),
+		cmocka_unit_test(a_handler_runs_while_the_alternate_stack_is_the_threads),
+		cmocka_unit_test(a_coroutine_on_a_former_signal_stack_starts_there),
+		cmocka_unit_test(a_handler_on_the_interrupted_stack_is_not_asked_for_another),
+		cmocka_unit_test(a_disarmed_stack_shows_nothing),
 		cmocka_unit_test(a_signal_frame_that_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(a_frame_that_is_marked_the_outermost_completes_the_walk),
 		cmocka_unit_test(a_rule_that_is_not_one_of_ours_ends_the_walk),

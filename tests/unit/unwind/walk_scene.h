@@ -50,6 +50,10 @@ struct scene {
 	uint8_t code[CODE_SIZE];           /* readable, too */
 	uint64_t pcs[WIRE_MAX_FRAMES + 1]; /* the last one is not the walk's */
 	unsigned int num_searches;
+	/* The thread has this alternate stack, instead of any that is asked for. */
+	bool has_signal_stack;
+	uint64_t signal_stack;
+	uint64_t signal_stack_bytes;
 };
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
@@ -80,6 +84,14 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 		return 1;
 	}
 	return 0;
+}
+
+static inline int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes)
+{
+	const struct scene *scene = (const struct scene *)walk;
+
+	return !scene->has_signal_stack ||
+	       (scene->signal_stack == start && scene->signal_stack_bytes == num_bytes);
 }
 
 static inline void walk_note_frame_pointer(struct walk *walk _unused_, wire_u64 fp _unused_)
