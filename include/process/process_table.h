@@ -33,6 +33,11 @@ struct mapping {
 	uint64_t end;         /* first byte after it */
 	uint64_t file_offset; /* of start, in bytes; 0 without a file */
 	uint32_t file;        /* number in the file table, or FILE_NONE */
+	/*
+	 * In versions of the process's mappings before this one, other code may have been at its
+	 * addresses. An event has 0.
+	 */
+	uint32_t since;
 };
 
 /* Inherited lists share their mappings until one of them changes. */
@@ -62,11 +67,25 @@ _must_check_ int mapping_list_share(struct mapping_list *list, struct mapping_li
 
 bool mapping_list_equals(const struct mapping_list *a, const struct mapping_list *b);
 
+/*
+ * Whether any mapping overlaps this one but has other code: another file, or another part of the file.
+ * If not, sets the greatest `since` of the overlapping mappings; 0: no mapping overlaps.
+ */
+bool mapping_list_has_other_code(const struct mapping_list *list, const struct mapping *mapping,
+				 uint32_t *ret_since);
+
 /* Whether any mapping overlaps this range. */
 bool mapping_list_overlaps(const struct mapping_list *list, uint64_t start, uint64_t end);
 
 /* The mapping that contains pc, or NULL; borrowed until the list changes. */
 const struct mapping *mapping_list_find(const struct mapping_list *list, uint64_t pc);
+/* The mapping that contains this part of a file at its addresses, or NULL; likewise. */
+const struct mapping *mapping_list_find_part(const struct mapping_list *list,
+					     const struct mapping *part);
+
+/* Set `since` in a list that replaces an older one. Mappings in both lists keep theirs. */
+void mapping_list_set_ages(struct mapping_list *list, const struct mapping_list *older,
+			   uint32_t version);
 
 #define COMM_SIZE          16
 #define GENERATION_UNKNOWN UINT64_MAX
@@ -84,7 +103,8 @@ struct process {
 	uint64_t as_of_ns;   /* when its /proc entry was read; 0: never. It includes older
 				events, which are ignored */
 	uint64_t generation; /* the kernel's exec counter, or GENERATION_UNKNOWN */
-	uint32_t mappings_version; /* grows with every change of the mappings */
+	uint32_t mappings_version; /* grows with every change of the mappings, also from the parent
+				      to a child and from an image to the next */
 	bool is_exited;            /* as far as known: a later mapping shows that it was not */
 	bool was_scanned;          /* /proc/PID/maps was read, or inherited from one that was */
 	char comm[COMM_SIZE];      /* NUL-terminated */
@@ -206,10 +226,34 @@ uint32_t process_table_get_count(const struct process_table *table);
 const struct mapping *process_get_mappings(const struct process *process, size_t *ret_count);
 
 /*
+ * Version of the mappings that last had a file in the place of other code: programs unload libraries
+ * and load others. 0: never.
+ */
+uint32_t process_get_replacing_version(const struct process *process);
+
+/*
  * Take an image from the list of changes: new images, changed mappings, a newly known generation,
  * or an exit. Returns false if the list is empty.
  */
 bool process_table_take_changed(struct process_table *table, uint32_t *ret_id);
+
+/*
+ * Mappings of a process at some time, for samples of that time that are resolved later.
+ *
+ * process_keep_mappings()  keep the present ones. Returns 0 or -ENOMEM.
+ * process_swap_mappings()  exchange the present mappings and the kept ones. A second call undoes it,
+ *                          before the next event.
+ */
+struct kept_mappings {
+	struct mapping_list list;
+	uint32_t version;
+};
+_must_check_ int process_keep_mappings(struct process *process, struct kept_mappings *ret);
+void process_swap_mappings(struct process *process, struct kept_mappings *kept);
+static inline void kept_mappings_release(struct kept_mappings *kept)
+{
+	mapping_list_release(&kept->list);
+}
 
 /* The mapping that contains pc, or NULL; borrowed until the next event. */
 const struct mapping *process_find_mapping(const struct process *process, uint64_t pc);

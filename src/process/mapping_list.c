@@ -148,6 +148,48 @@ const struct mapping *mapping_list_find(const struct mapping_list *list, uint64_
 	return &list->sorted.items[i];
 }
 
+const struct mapping *mapping_list_find_part(const struct mapping_list *list,
+					     const struct mapping *part)
+{
+	const struct mapping *mapping = mapping_list_find(list, part->start);
+
+	return mapping && says_nothing_new(mapping, part) ? mapping : NULL;
+}
+
+void mapping_list_set_ages(struct mapping_list *list, const struct mapping_list *older,
+			   uint32_t version)
+{
+	array_for_each (&list->sorted, mapping) {
+		const struct mapping *known = mapping_list_find_part(older, mapping);
+
+		mapping->since = known ? known->since : version;
+	}
+}
+
+static bool is_other_code(const struct mapping *a, const struct mapping *b)
+{
+	if (a->file != b->file)
+		return true;
+	return a->file != FILE_NONE && a->file_offset - a->start != b->file_offset - b->start;
+}
+
+bool mapping_list_has_other_code(const struct mapping_list *list, const struct mapping *mapping,
+				 uint32_t *ret_since)
+{
+	size_t i = first_ending_after(list, mapping->start);
+
+	*ret_since = 0;
+	for (; i < list->sorted.length && list->sorted.items[i].start < mapping->end; i++) {
+		const struct mapping *old = &list->sorted.items[i];
+
+		if (is_other_code(old, mapping))
+			return true;
+		if (old->since > *ret_since)
+			*ret_since = old->since;
+	}
+	return false;
+}
+
 bool mapping_list_overlaps(const struct mapping_list *list, uint64_t start, uint64_t end)
 {
 	size_t i = first_ending_after(list, start);

@@ -32,8 +32,10 @@ struct image_code *process_image_use_code(struct process_image *image)
 	if (image->code)
 		return image->code;
 	image->code = calloc(1, sizeof(*image->code));
-	if (image->code)
-		jit_files_init(&image->code->jit);
+	if (!image->code)
+		return NULL;
+	jit_files_init(&image->code->jit);
+	image->code->base_version = image->process.mappings_version + 1;
 	return image->code;
 }
 
@@ -152,6 +154,7 @@ int process_image_inherit(struct process_image *image, struct process_image *par
 	image->process.parent_pid = parent->process.pid;
 	image->process.generation = parent->process.generation;
 	image->process.was_scanned = parent->process.was_scanned;
+	image->process.mappings_version = parent->process.mappings_version;
 	image->process.has_uid = parent->process.has_uid;
 	image->process.uid = parent->process.uid;
 	share_command_line(image, parent);
@@ -159,27 +162,57 @@ int process_image_inherit(struct process_image *image, struct process_image *par
 		return 0;
 	if (!process_image_use_code(image))
 		return -ENOMEM;
+	image->code->base_version = parent->code->base_version;
 	return mapping_list_share(&image->code->mappings, &parent->code->mappings);
 }
 
+/*
+ * The age of a new mapping. If no code was known at its addresses, a walk by older mappings has found
+ * no rules there.
+ */
+static uint32_t choose_age(const struct image_code *code, const struct mapping *mapping,
+			   uint32_t version, bool *ret_is_replacing)
+{
+	uint32_t since;
+
+	*ret_is_replacing = mapping_list_has_other_code(&code->mappings, mapping, &since);
+	if (*ret_is_replacing)
+		return version;
+	return since > code->base_version ? since : code->base_version;
+}
+
+/* The mapping may have an age already. */
 static int add_mapping(struct process_image *image, const struct mapping *mapping)
 {
 	struct image_code *code = process_image_use_code(image);
+	uint32_t version = image->process.mappings_version + 1;
+	struct mapping added = *mapping;
+	bool is_replacing = false;
 	bool is_changed;
-	int err = code ? mapping_list_add(&code->mappings, mapping, &is_changed) : -ENOMEM;
+	int err;
 
+	if (!code)
+		return -ENOMEM;
+	if (!added.since)
+		added.since = choose_age(code, mapping, version, &is_replacing);
+	err = mapping_list_add(&code->mappings, &added, &is_changed);
 	if (err)
 		return err;
 	if (is_changed)
-		image->process.mappings_version++;
+		image->process.mappings_version = version;
+	if (is_replacing && added.file != FILE_NONE)
+		code->replacing_version = version;
 	return 0;
 }
 
 static int add_mappings(struct process_image *image, const struct mapping_list *more)
 {
 	array_for_each (&more->sorted, mapping) {
-		int err = add_mapping(image, mapping);
+		struct mapping added = *mapping;
+		int err;
 
+		added.since = 0;
+		err = add_mapping(image, &added);
 		if (err)
 			return err;
 	}
@@ -239,6 +272,14 @@ static int note_replaced(struct image_code *code, const struct mapping *memory)
 	return 0;
 }
 
+/* The age of a part of a file that may be mapped already; 0: it is not. */
+static uint32_t get_age(const struct image_code *code, const struct mapping *part)
+{
+	const struct mapping *known = mapping_list_find_part(&code->mappings, part);
+
+	return known ? known->since : 0;
+}
+
 int process_image_map_memory(struct process_image *image, uint64_t time_ns,
 			     const struct mapping *mapping, const struct file_table *files)
 {
@@ -257,6 +298,7 @@ int process_image_map_memory(struct process_image *image, uint64_t time_ns,
 		    !replaced_text_is_copy(files, (pid_t)image->process.pid, &part,
 					   &code->num_looks))
 			continue;
+		part.since = get_age(code, &part);
 		err = mapping_list_add(&copies, &part, &is_changed);
 		if (err)
 			break;
@@ -285,6 +327,7 @@ int process_image_take_latest(struct process_image *image, const struct process_
 static int take_scanned(struct process_image *image, struct mapping_list *scanned, bool is_complete)
 {
 	struct image_code *code = process_image_use_code(image);
+	uint32_t version = image->process.mappings_version + 1;
 	struct mapping_list old;
 
 	if (!code)
@@ -294,10 +337,42 @@ static int take_scanned(struct process_image *image, struct mapping_list *scanne
 	old = code->mappings;
 	if (mapping_list_equals(&old, scanned))
 		return 0;
+	mapping_list_set_ages(scanned, &old, version);
+	code->base_version = version;
 	code->mappings = *scanned;
 	*scanned = old;
-	image->process.mappings_version++;
+	image->process.mappings_version = version;
 	return 0;
+}
+
+uint32_t process_get_replacing_version(const struct process *process)
+{
+	return process_image_get_code((const struct process_image *)process)->replacing_version;
+}
+
+int process_keep_mappings(struct process *process, struct kept_mappings *ret)
+{
+	struct process_image *image = (struct process_image *)process;
+
+	*ret = (struct kept_mappings){.version = process->mappings_version};
+	return image->code ? mapping_list_share(&ret->list, &image->code->mappings) : 0;
+}
+
+void process_swap_mappings(struct process *process, struct kept_mappings *kept)
+{
+	struct process_image *image = (struct process_image *)process;
+	struct image_code *code = process_image_use_code(image);
+	struct mapping_list list;
+	uint32_t version = process->mappings_version;
+
+	if (!code) /* it is out of memory, and has no mappings at all */
+		return;
+	list = code->mappings;
+	code->mappings = kept->list;
+	kept->list = list;
+	process->mappings_version = kept->version;
+	kept->version = version;
+	image->is_set_back = !image->is_set_back;
 }
 
 int process_image_read_moved(struct process_image *image, const char *proc_root,

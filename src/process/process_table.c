@@ -259,6 +259,7 @@ static struct process_image *start_next_image(struct process_table *table,
 	next->process.previous = &previous->process;
 	note_end(table, previous);
 	previous->process.end_ns = time_ns;
+	next->process.mappings_version = previous->process.mappings_version;
 	next->process.parent_pid = previous->process.parent_pid;
 	next->process.has_uid = previous->process.has_uid;
 	next->process.uid = previous->process.uid;
@@ -733,7 +734,8 @@ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, 
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
-	if (image->process.is_exited || image != find_current(table, (pid_t)image->process.pid))
+	if (image->process.is_exited || image->is_set_back ||
+	    image != find_current(table, (pid_t)image->process.pid))
 		return 0;
 	code = process_image_use_code(image);
 	if (!code)

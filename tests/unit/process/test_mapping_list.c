@@ -122,6 +122,63 @@ static void memory_has_no_file_offset_after_a_split(_unused_ void **state)
 	assert_mapping(&list, 2, 30, 40, 0, FILE_NONE);
 }
 
+static uint32_t youngest; /* of the same code */
+
+static bool has_other_code(const struct mapping_list *list, uint64_t start, uint64_t end,
+			   uint64_t file_offset, uint32_t file)
+{
+	const struct mapping mapping = {
+		.start = start, .end = end, .file_offset = file_offset, .file = file};
+
+	return mapping_list_has_other_code(list, &mapping, &youngest);
+}
+
+static void other_code_is_another_file_or_another_part(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 20, 100, 1);
+	add(&list, 30, 40, 0, FILE_NONE);
+	list.sorted.items[0].since = 4;
+	list.sorted.items[1].since = 5;
+	assert_false(has_other_code(&list, 20, 30, 0, 2));
+	assert_int_equal(youngest, 0);
+	assert_false(has_other_code(&list, 5, 25, 95, 1));
+	assert_int_equal(youngest, 4);
+	assert_false(has_other_code(&list, 12, 14, 102, 1));
+	assert_true(has_other_code(&list, 12, 14, 100, 1));
+	assert_true(has_other_code(&list, 19, 25, 109, 2));
+	assert_true(has_other_code(&list, 12, 14, 0, FILE_NONE));
+	assert_true(has_other_code(&list, 35, 45, 0, 1));
+	assert_true(has_other_code(&list, 5, 35, 95, 1)); /* memory behind it */
+	assert_false(has_other_code(&list, 35, 45, 0, FILE_NONE));
+	assert_int_equal(youngest, 5);
+}
+
+static uint32_t get_age_at(const struct mapping_list *list, uint64_t address)
+{
+	return mapping_list_find(list, address)->since;
+}
+
+static void mappings_keep_their_age_in_a_newer_list(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list older = {0};
+	_cleanup_(mapping_list_release) struct mapping_list newer = {0};
+
+	add(&older, 10, 20, 100, 1);
+	add(&older, 30, 40, 0, 2);
+	add(&older, 50, 60, 0, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		older.sorted.items[i].since = i + 1;
+	add(&newer, 12, 20, 102, 1);
+	add(&newer, 30, 41, 0, 2); /* longer than before */
+	add(&newer, 50, 60, 0, 4);
+	mapping_list_set_ages(&newer, &older, 7);
+	assert_int_equal(get_age_at(&newer, 12), 1);
+	assert_int_equal(get_age_at(&newer, 30), 7);
+	assert_int_equal(get_age_at(&newer, 50), 7);
+}
+
 static void the_end_is_outside(_unused_ void **state)
 {
 	_cleanup_(mapping_list_release) struct mapping_list list = {0};
@@ -226,7 +283,7 @@ static void short_memory_changes_no_mapping(_unused_ void **state)
 		int err;
 
 		failing_memory_start(num_before);
-		err = mapping_list_add(&lists[0], &(struct mapping){10, 40, 0, 1}, &is_changed);
+		err = mapping_list_add(&lists[0], &(struct mapping){10, 40, 0, 1, 0}, &is_changed);
 		err = err ? err : mapping_list_share(&lists[1], &lists[0]);
 		err = err ? err : mapping_list_add(&lists[1], &mapping, &is_changed);
 		for (uint64_t i = 1; i < 40 && !err; i++) {
@@ -262,6 +319,8 @@ int main(void)
 		cmocka_unit_test(the_same_mapping_again_changes_nothing),
 		cmocka_unit_test(a_part_of_the_same_mapping_changes_nothing),
 		cmocka_unit_test(memory_has_no_file_offset_after_a_split),
+		cmocka_unit_test(other_code_is_another_file_or_another_part),
+		cmocka_unit_test(mappings_keep_their_age_in_a_newer_list),
 		cmocka_unit_test(the_end_is_outside),
 		cmocka_unit_test(shared_mappings_are_equal_until_one_list_changes),
 		cmocka_unit_test(descendants_share_mappings_until_they_change),

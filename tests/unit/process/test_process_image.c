@@ -265,6 +265,97 @@ static void mappings_that_change_nothing_are_no_new_version(void **state _unused
 	assert_mappings(image, "1-2:1 2-3:2 3-4:1");
 }
 
+static void refresh(struct proc_entry entry, uint64_t as_of_ns)
+{
+	assert_int_equal(process_image_refresh(image, "/proc", NULL, &entry, as_of_ns), 0);
+}
+
+static const struct proc_entry entry_of_game = {
+	.comm = "game", .parent_pid = PARENT, .start_ns = 40};
+
+static uint32_t get_age_at(const struct process_image *of, uint64_t address)
+{
+	return mapping_list_find(&process_image_get_code(of)->mappings, address)->since;
+}
+
+static void a_mapping_knows_since_when_no_other_code_was_there(void **state _unused_)
+{
+	struct process_image *child;
+
+	map(1, 1, 4, 1);
+	map(2, 5, 6, 2);
+	assert_int_equal(get_age_at(image, 1), 1);
+	assert_int_equal(get_age_at(image, 5), 1); /* nothing was there before */
+	map(4, 2, 3, 3);
+	assert_int_equal(get_age_at(image, 1), 1);
+	assert_int_equal(get_age_at(image, 2), 3);
+	assert_int_equal(get_age_at(image, 3), 1);
+	map(5, 2, 3, 3);
+	map_memory(6, 3, 4);
+	map_memory(7, 3, 5);
+	assert_int_equal(get_age_at(image, 2), 3);
+	assert_int_equal(get_age_at(image, 4), 4); /* more of the same */
+	/* A child goes on where its parent was. */
+	child = fork_image();
+	assert_int_equal(child->process.mappings_version, 5);
+	assert_int_equal(get_age_at(child, 2), 3);
+	assert_int_equal(child->code->base_version, 1);
+	process_image_free(child);
+	/* A scan may have dropped code from anywhere. */
+	add_scanned(1, 2, 1);
+	add_scanned(2, 3, 4);
+	refresh(entry_of_game, 60);
+	assert_int_equal(image->process.mappings_version, 6);
+	assert_int_equal(get_age_at(image, 1), 1);
+	assert_int_equal(get_age_at(image, 2), 6);
+	map(70, 3, 4, 1);
+	assert_int_equal(get_age_at(image, 3), 6);
+}
+
+static void the_last_replacement_of_code_by_a_file_is_known(void **state _unused_)
+{
+	const struct process *process = &image->process;
+
+	assert_int_equal(process_get_replacing_version(process), 0);
+	map(1, 1, 4, 1);
+	map(2, 1, 6, 1); /* more of the same */
+	map(3, 8, 9, FILE_NONE);
+	map(4, 3, 4, FILE_NONE);
+	assert_int_equal(process_get_replacing_version(process), 0);
+	map(5, 2, 4, 2);
+	assert_int_equal(process_get_replacing_version(process), 5);
+	map(6, 12, 14, 3);
+	assert_int_equal(process_get_replacing_version(process), 5);
+}
+
+static void kept_mappings_are_those_of_their_time(void **state _unused_)
+{
+	struct process *process = &image->process;
+	struct kept_mappings kept;
+
+	map(1, 1, 4, 1);
+	assert_int_equal(process_keep_mappings(process, &kept), 0);
+	map(2, 1, 4, 2);
+	process_swap_mappings(process, &kept);
+	assert_mappings(image, "1-4:1");
+	assert_int_equal(process->mappings_version, 1);
+	assert_true(image->is_set_back);
+	process_swap_mappings(process, &kept);
+	assert_mappings(image, "1-4:2");
+	assert_int_equal(process->mappings_version, 2);
+	assert_false(image->is_set_back);
+	kept_mappings_release(&kept);
+	/* An image that has none yet. */
+	process_image_forget_code(image);
+	assert_int_equal(process_keep_mappings(process, &kept), 0);
+	map(3, 5, 6, 3);
+	process_swap_mappings(process, &kept);
+	assert_mappings(image, "");
+	process_swap_mappings(process, &kept);
+	assert_mappings(image, "5-6:3");
+	kept_mappings_release(&kept);
+}
+
 /* The kernel reports the new program's mappings at the time of the exec, perhaps before it. */
 static void an_exec_takes_the_mappings_of_its_time_along(void **state _unused_)
 {
@@ -417,14 +508,6 @@ static void maps_that_cannot_be_read_move_nothing(void **state _unused_)
 	scan_error = -ENOMEM;
 	assert_int_equal(process_image_read_moved(image, "/proc", NULL), -ENOMEM);
 }
-
-static void refresh(struct proc_entry entry, uint64_t as_of_ns)
-{
-	assert_int_equal(process_image_refresh(image, "/proc", NULL, &entry, as_of_ns), 0);
-}
-
-static const struct proc_entry entry_of_game = {
-	.comm = "game", .parent_pid = PARENT, .start_ns = 40};
 
 static void a_scan_replaces_what_was_known(void **state _unused_)
 {
@@ -614,6 +697,9 @@ int main(void)
 		TEST(a_child_has_what_its_parent_had),
 		TEST(a_command_line_lives_as_long_as_somebody_has_it),
 		TEST(mappings_that_change_nothing_are_no_new_version),
+		TEST(a_mapping_knows_since_when_no_other_code_was_there),
+		TEST(the_last_replacement_of_code_by_a_file_is_known),
+		TEST(kept_mappings_are_those_of_their_time),
 		TEST(an_exec_takes_the_mappings_of_its_time_along),
 		TEST(memory_replaces_a_file_unless_it_holds_its_text),
 		TEST(a_copy_may_be_a_part_of_the_memory),
