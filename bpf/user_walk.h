@@ -411,6 +411,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;
 		walk->num_mappings = process->num_mappings;
+		scratch->sample.mappings_version = process->version;
 		scratch->runtime = process->runtime;
 		scratch->hotspot_bias = process->hotspot_bias;
 		scratch->hotspot_layout = process->hotspot_layout;

@@ -216,7 +216,7 @@ struct unwind_process {
 	/* HotSpot, whose code is part of the native stack: a process may have another interpreter besides. */
 	wire_u64 hotspot_bias;   /* address in the process minus ELF address */
 	wire_u32 hotspot_layout; /* as in struct unwind_runtime */
-	wire_u32 padding;
+	wire_u32 version;        /* of its mappings, for the samples that are walked by them */
 };
 
 #endif

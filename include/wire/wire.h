@@ -106,9 +106,12 @@ struct wire_sample {
 		 */
 		wire_u64 request_ns;
 	};
+	/* Version of the process's mappings that the walk used; 0: unknown, or no walk by table. */
+	wire_u32 mappings_version;
+	wire_u32 padding;
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 128, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 136, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -166,7 +169,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one after the other; only the used part is sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       128 + sizeof(struct wire_registers) + 40 + WIRE_RAW_STACK_BYTES,
+		       136 + sizeof(struct wire_registers) + 40 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

@@ -382,7 +382,7 @@ static int find_number(struct stack_resolver *resolver, const struct raw_stack *
 
 /*
  * resolve() with a cache by stack, version of the mappings and version of generated code, after
- * checking the steps by frame pointer.
+ * checking the steps by frame pointer. Stacks that are cut are rare, and not in the cache.
  */
 int stack_resolver_resolve(struct stack_resolver *resolver, const struct raw_stack *raw,
 			   const struct process *process, uint64_t time_ns, uint32_t *stack,
@@ -403,7 +403,8 @@ int stack_resolver_resolve(struct stack_resolver *resolver, const struct raw_sta
 
 	if (err)
 		return err;
-	item = resolved_stack_table_find(&resolver->resolved_stacks, &resolved);
+	item = raw->is_cut ? HASH_INDEX_NONE
+			   : resolved_stack_table_find(&resolver->resolved_stacks, &resolved);
 	known = item == HASH_INDEX_NONE ? NULL : &resolver->resolved_stacks.items[item];
 	if (known &&
 	    (!known->evidence.has_generated_code || known->code_version == resolved.code_version)) {
@@ -431,6 +432,8 @@ int stack_resolver_resolve(struct stack_resolver *resolver, const struct raw_sta
 	}
 	*stack = resolved.stack;
 	*ret_evidence = resolved.evidence;
+	if (raw->is_cut)
+		return 0;
 	if (known) {
 		*known = resolved;
 		return 0;

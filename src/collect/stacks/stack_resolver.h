@@ -31,6 +31,7 @@ struct raw_stack {
 	uint32_t left_out;       /* a level that is not a frame; 0: none */
 	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
 	bool is_whole;           /* the walk reached the outermost frame */
+	bool is_cut;             /* outer frames of a user stack are left out */
 	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: none */
 	uint64_t generation;     /* of the sample, with such frames */
 };

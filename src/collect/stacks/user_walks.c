@@ -167,6 +167,44 @@ static struct raw_stack get_raw(const struct user_walks *walks, const struct use
 	return raw;
 }
 
+/*
+ * Whether the walk may have used the rules of other code for a frame: that was mapped there in the
+ * version that the walk used. If so, sets the level of the innermost such frame.
+ */
+static bool find_outdated_level(const struct user_walks *walks, const struct user_walk *walk,
+				uint32_t *ret)
+{
+	uint32_t version = walk->sample->mappings_version;
+	const uint64_t *pcs;
+
+	if (!version || version >= walk->process->mappings_version)
+		return false;
+	pcs = stack_resolver_read_pcs(walks->resolver, walk->known);
+	for (uint32_t i = 0; i < walk->known->num_pcs; i++) {
+		bool is_exact = pcs[i] & WIRE_PC_EXACT;
+		const struct mapping *mapping =
+			process_find_mapping(walk->process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact);
+
+		*ret = i;
+		if (mapping && mapping->since > version)
+			return true;
+	}
+	return false;
+}
+
+/* From a step by the rules of other code on, the callers are wrong. */
+static void cut_outdated(const struct user_walks *walks, const struct user_walk *walk,
+			 struct raw_stack *raw)
+{
+	uint32_t level;
+
+	if (!find_outdated_level(walks, walk, &level))
+		return;
+	raw->num_pcs = level + 1;
+	raw->is_cut = true;
+	walk->sample->walk_end = WALK_NO_PROCESS;
+}
+
 /* A walk that ended early: it is complete all the same if the stack starts in a coroutine. */
 static int resolve_early(struct user_walks *walks, const struct user_walk *walk,
 			 const struct raw_stack *raw, uint32_t *whole,
@@ -231,6 +269,7 @@ static int add_walked_stack(struct user_walks *walks, const struct user_walk *wa
 
 	if (walk->known) {
 		raw = get_raw(walks, walk);
+		cut_outdated(walks, walk, &raw);
 		err = sample->walk_end == WALK_COMPLETE
 			      ? resolve_complete(walks, walk, &raw, &whole, &evidence)
 			      : resolve_early(walks, walk, &raw, &whole, &evidence);

@@ -434,6 +434,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 		.generation = process->generation,
 		.mappings = publisher->scratch.items,
 		.num_mappings = (uint32_t)count,
+		.version = process->mappings_version,
 	};
 	err = find_hotspot(publisher, process, &space);
 	if (err)

@@ -406,6 +406,7 @@ static int put_entry(struct unwind_store *store, const struct unwind_address_spa
 		.runtime = space->runtime,
 		.hotspot_bias = space->hotspot_bias,
 		.hotspot_layout = space->hotspot_layout,
+		.version = space->version,
 	};
 	uint32_t key = (uint32_t)space->pid;
 

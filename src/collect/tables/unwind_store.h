@@ -65,6 +65,7 @@ struct unwind_address_space {
 	uint64_t generation; /* as struct process has it */
 	const struct unwind_mapping *mappings;
 	uint32_t num_mappings;
+	uint32_t version;              /* of the mappings */
 	struct unwind_runtime runtime; /* as struct unwind_process has these three */
 	uint64_t hotspot_bias;
 	uint32_t hotspot_layout;

@@ -234,7 +234,7 @@ static uint64_t stack[WIRE_RAW_PAGE_BYTES / 8];
 static void make_program(void)
 {
 	struct unwind_process process = {
-		.first_mapping = FIRST_MAPPING, .num_mappings = 1, .generation = 3};
+		.first_mapping = FIRST_MAPPING, .num_mappings = 1, .generation = 3, .version = 9};
 	uint32_t pid = 6;
 
 	mappings[FIRST_MAPPING] = (struct unwind_mapping){.start = TEXT,
@@ -268,6 +268,7 @@ static void a_stack_is_walked_to_its_outermost_frame(void **state _unused_)
 	assert_int_equal(scratch->stack.pcs[1], TEXT + 0x210);
 	assert_int_equal(scratch->stack.pcs[2], TEXT + 0x900);
 	assert_int_equal(scratch->sample.outermost_sp, SP + 32);
+	assert_int_equal(scratch->sample.mappings_version, 9);
 }
 
 static void the_mappings_belong_to_one_program(void **state _unused_)

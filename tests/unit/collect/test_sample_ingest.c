@@ -103,6 +103,17 @@ static void add_walk(struct fixture *fixture, uint64_t time_ns, uint64_t user, u
 	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
 }
 
+static const struct process *find_process(struct fixture *fixture)
+{
+	struct process *process;
+	bool is_in_exec;
+
+	assert_int_equal(process_table_find(fixture->processes, 9, PID, WIRE_GENERATION_UNKNOWN,
+					    false, &process, &is_in_exec),
+			 0);
+	return process;
+}
+
 static void add_sample(struct fixture *fixture, uint64_t time_ns, uint64_t user, uint64_t kernel,
 		       uint8_t flags)
 {
@@ -691,6 +702,77 @@ static void a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none(void **st
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
 	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
+}
+
+/* A walk by the mappings of this version. */
+static void add_walk_of_version(struct fixture *fixture, uint64_t time_ns, uint32_t version)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = 7,
+		.walk_end = WALK_COMPLETE,
+		.mappings_version = version,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static uint64_t count_walks(const struct fixture *fixture, enum walk_end end)
+{
+	return sample_ingest_get_counts(fixture->ingest).user.walks[end];
+}
+
+static void a_stack_ends_in_code_that_its_walk_did_not_know(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t version;
+	uint32_t stack;
+
+	map(fixture, 4, 0x3000, "/lib/old");
+	version = find_process(fixture)->mappings_version;
+	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_EXACT, 0x3020, 0x1030}, 3);
+	add_walk_of_version(fixture, 10, version);
+	assert_int_equal(count_walks(fixture, WALK_COMPLETE), 1);
+	/* The rules of the old library have led out of the new one. */
+	map(fixture, 20, 0x3000, "/lib/new");
+	add_walk_of_version(fixture, 21, version);
+	assert_int_equal(count_walks(fixture, WALK_COMPLETE), 1);
+	assert_int_equal(count_walks(fixture, WALK_NO_PROCESS), 1);
+	stack = profile_get_sample(fixture->profile, 1)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(get_level(fixture, &stack)->address, 0x51f);
+	assert_true(profile_is_truncated_frame(
+		fixture->profile, profile_get_stack_location(fixture->profile, stack)));
+	/* The same stack, by the new mappings and by those of user space. */
+	add_walk_of_version(fixture, 22, version + 1);
+	add_walk_of_version(fixture, 23, 0);
+	assert_int_equal(count_walks(fixture, WALK_COMPLETE), 3);
+	add_walk_of_version(fixture, 24, version);
+	assert_int_equal(count_walks(fixture, WALK_NO_PROCESS), 2);
+	/* Other code that came later does not matter. */
+	map(fixture, 30, 0x8000, "/lib/late");
+	add_walk_of_version(fixture, 31, version + 1);
+	assert_int_equal(count_walks(fixture, WALK_COMPLETE), 4);
+}
+
+static void the_end_of_a_stack_may_be_in_code_that_its_walk_did_not_know(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t version = find_process(fixture)->mappings_version;
+
+	/* Where no code was known, the rules are not those of other code. */
+	map(fixture, 4, 0x3000, "/lib/old");
+	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_EXACT, 0x3020}, 2);
+	add_walk_of_version(fixture, 10, version);
+	assert_int_equal(count_walks(fixture, WALK_COMPLETE), 1);
+	map(fixture, 11, 0x3000, "/lib/new");
+	add_walk_of_version(fixture, 12, version + 1);
+	assert_int_equal(count_walks(fixture, WALK_NO_PROCESS), 1);
 }
 
 static void a_32_bit_stack_ends_where_no_call_proves_its_caller(void **state)
@@ -1690,6 +1772,8 @@ int main(void)
 		table_test(a_stack_in_exec_is_truncated_unless_its_memory_is_gone),
 		table_test(a_sample_within_exec_says_of_no_stack_that_it_is_in_use),
 		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
+		table_test(a_stack_ends_in_code_that_its_walk_did_not_know),
+		table_test(the_end_of_a_stack_may_be_in_code_that_its_walk_did_not_know),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
 		table_test(the_frames_of_an_interpreter_prove_steps),

@@ -335,8 +335,11 @@ static void without_kernel_memory_a_table_is_refused(void **state _unused_)
 static int publish(uint32_t num_mappings, uint64_t now_ns, struct unwind_range *range)
 {
 	struct unwind_mapping mappings[100];
-	const struct unwind_address_space space = {
-		.pid = PID, .mappings = mappings, .num_mappings = num_mappings, .generation = 4};
+	const struct unwind_address_space space = {.pid = PID,
+						   .mappings = mappings,
+						   .num_mappings = num_mappings,
+						   .generation = 4,
+						   .version = 5};
 
 	assert_true(num_mappings <= ARRAY_LENGTH(mappings));
 	memset(mappings, 0, sizeof(mappings));
@@ -370,6 +373,7 @@ static void mappings_are_reused_after_a_while(void **state _unused_)
 	assert_int_equal(published.first_mapping, first);
 	assert_int_equal(published.num_mappings, 3);
 	assert_int_equal(published.generation, 4);
+	assert_int_equal(published.version, 5);
 	assert_int_equal(store->mappings[first + 2].start, 3);
 	assert_int_equal(publish(4, 2000, &range), 0);
 	assert_int_equal(range.first, first + 8);
