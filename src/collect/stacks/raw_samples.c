@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/attributes.h"
 #include "collect/kernel/raw_stack.h"
 
 /* A bound on the memory of pending stacks; beyond it, a sample is added with an incomplete stack. */
@@ -16,7 +17,9 @@
 
 struct pending_raw_sample {
 	const struct wire_raw_sample *record; /* owned once it is pending */
-	const struct process *process;
+	struct process *process;
+	struct kept_mappings mappings; /* of the sample's time, once it is pending */
+	size_t size_bytes;             /* of all that is owned */
 	bool is_in_exec;
 	bool has_raw_stack; /* else a wait whose own stack is known */
 };
@@ -52,6 +55,7 @@ static void release(struct pending_raw_sample *pending)
 
 	memcpy(&record, &pending->record, sizeof(record)); /* owned by us, despite the const */
 	free(record);
+	kept_mappings_release(&pending->mappings);
 }
 
 void raw_samples_free(struct raw_samples *samples)
@@ -93,6 +97,7 @@ static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sa
 	if (end == WALK_NO_TABLE && may_wait)
 		return 1;
 	sample.type = WIRE_SAMPLE;
+	sample.mappings_version = 0; /* those of its time */
 	sample.walk_end = (uint8_t)end;
 	sample.outermost_sp = outermost_sp;
 	samples->walked.type = WIRE_STACK;
@@ -100,20 +105,65 @@ static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sa
 					   pending->is_in_exec, &samples->walked);
 }
 
-/* Replace a record in a ring by a copy of our own. */
-static int keep(struct pending_raw_sample *pending)
+/* walk_and_add() by the mappings that its process had at its time. */
+static int walk_and_add_pending(struct raw_samples *samples, struct pending_raw_sample *pending,
+				bool may_wait)
+{
+	bool is_other =
+		pending->process && pending->mappings.version != pending->process->mappings_version;
+	int err;
+
+	if (is_other)
+		process_swap_mappings(pending->process, &pending->mappings);
+	err = walk_and_add(samples, pending, may_wait);
+	if (is_other)
+		process_swap_mappings(pending->process, &pending->mappings);
+	return err;
+}
+
+static size_t get_kept_size(const struct pending_raw_sample *pending,
+			    const struct pending_raw_sample *last)
+{
+	size_t size = get_size(pending->record);
+
+	/* Mappings that have not changed since the last one are shared. */
+	if (last && last->process == pending->process &&
+	    last->mappings.version == pending->mappings.version)
+		return size;
+	return size + pending->mappings.list.sorted.length * sizeof(struct mapping);
+}
+
+/*
+ * Replace a record in a ring by a copy of our own, and keep the mappings of its time.
+ *
+ * last  the one that was kept before; NULL: none
+ */
+static int keep(struct pending_raw_sample *pending, const struct pending_raw_sample *last)
 {
 	size_t size = get_size(pending->record);
 	struct wire_raw_sample *copy = malloc(size);
+	int err = copy ? 0 : -ENOMEM;
 
-	if (!copy)
-		return -ENOMEM;
+	if (!err && pending->process)
+		err = process_keep_mappings(pending->process, &pending->mappings);
+	if (err) {
+		free(copy);
+		return err;
+	}
 	memcpy(copy, pending->record, size);
 	pending->record = copy;
+	pending->size_bytes = get_kept_size(pending, last);
 	return 0;
 }
 
-/* Takes over the record. */
+static const struct pending_raw_sample *get_last_pending(const struct raw_samples *samples)
+{
+	size_t count = samples->pending.length;
+
+	return count ? &samples->pending.items[count - 1] : NULL;
+}
+
+/* Takes over what the sample owns. */
 static int add_pending(struct raw_samples *samples, struct pending_raw_sample *pending)
 {
 	struct pending_raw_sample *added = array_add(&samples->pending);
@@ -123,7 +173,7 @@ static int add_pending(struct raw_samples *samples, struct pending_raw_sample *p
 		return -ENOMEM;
 	}
 	*added = *pending;
-	samples->pending_bytes += get_size(pending->record);
+	samples->pending_bytes += pending->size_bytes;
 	if (pending->record->sample.flags & WIRE_SAMPLE_WAKER)
 		sample_ingest_expect_waker(samples->ingest, pending->record->sample.wakeup);
 	return 0;
@@ -157,11 +207,11 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 	err = walk_and_add(samples, &pending, samples->pending_bytes < MAX_PENDING_BYTES);
 	if (err <= 0)
 		return err;
-	err = keep(&pending);
+	err = keep(&pending, get_last_pending(samples));
 	return err ? err : add_pending(samples, &pending);
 }
 
-/* Whoever gets it owns its record. */
+/* The caller owns the result. */
 static struct pending_raw_sample take_request(struct raw_samples *samples, size_t number)
 {
 	struct pending_raw_sample *request = &samples->requests.items[number];
@@ -169,7 +219,7 @@ static struct pending_raw_sample take_request(struct raw_samples *samples, size_
 
 	samples->requests.length--;
 	memmove(request, request + 1, (samples->requests.length - number) * sizeof(*request));
-	samples->request_bytes -= get_size(taken.record);
+	samples->request_bytes -= taken.size_bytes;
 	return taken;
 }
 
@@ -177,6 +227,7 @@ int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
 			    const struct wire_raw_sample *record, size_t size)
 {
 	struct pending_raw_sample request = {.record = record, .has_raw_stack = true};
+	const struct pending_raw_sample *last;
 	struct pending_raw_sample *added;
 	int err;
 
@@ -190,7 +241,9 @@ int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
 
 		release(&oldest);
 	}
-	err = keep(&request);
+	last = samples->requests.length ? &samples->requests.items[samples->requests.length - 1]
+					: NULL;
+	err = keep(&request, last);
 	if (err)
 		return err;
 	added = array_add(&samples->requests);
@@ -199,7 +252,7 @@ int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
 		return -ENOMEM;
 	}
 	*added = request;
-	samples->request_bytes += get_size(request.record);
+	samples->request_bytes += request.size_bytes;
 	return 0;
 }
 
@@ -227,7 +280,7 @@ static int end_request(struct raw_samples *samples, const struct wire_sample *sa
 	request = take_request(samples, number);
 	memcpy(&record, &request.record, sizeof(record)); /* owned by us, despite the const */
 	record->sample = *sample;
-	err = walk_and_add(samples, &request, samples->pending_bytes < MAX_PENDING_BYTES);
+	err = walk_and_add_pending(samples, &request, samples->pending_bytes < MAX_PENDING_BYTES);
 	if (err > 0)
 		return add_pending(samples, &request);
 	release(&request);
@@ -238,17 +291,16 @@ static int end_request(struct raw_samples *samples, const struct wire_sample *sa
 static int add_wait(struct raw_samples *samples, uint64_t time_ns, const struct wire_sample *sample)
 {
 	struct pending_raw_sample wait = {0};
-	struct wire_raw_sample *record;
-	int err = find_process(samples, time_ns, sample, &wait);
+	_cleanup_free_ struct wire_raw_sample *record =
+		calloc(1, offsetof(struct wire_raw_sample, bytes));
+	int err = record ? find_process(samples, time_ns, sample, &wait) : -ENOMEM;
 
 	if (err)
 		return err;
-	record = calloc(1, offsetof(struct wire_raw_sample, bytes));
-	if (!record)
-		return -ENOMEM;
 	memcpy(record, sample, sizeof(*sample)); /* the record has only this first part */
 	wait.record = record;
-	return add_pending(samples, &wait);
+	err = keep(&wait, get_last_pending(samples));
+	return err ? err : add_pending(samples, &wait);
 }
 
 int raw_samples_add_plain(struct raw_samples *samples, uint64_t time_ns,
@@ -276,13 +328,13 @@ int raw_samples_retry(struct raw_samples *samples, bool is_final)
 		struct pending_raw_sample *pending = &samples->pending.items[i];
 
 		if (!err)
-			err = walk_and_add(samples, pending, !is_final);
+			err = walk_and_add_pending(samples, pending, !is_final);
 		if (err > 0) {
 			samples->pending.items[num_left++] = *pending;
 			err = 0;
 			continue;
 		}
-		samples->pending_bytes -= get_size(pending->record);
+		samples->pending_bytes -= pending->size_bytes;
 		release(pending);
 	}
 	samples->pending.length = num_left;

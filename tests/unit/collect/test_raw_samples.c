@@ -1,13 +1,16 @@
 /* Raw stacks wait for unwind tables, up to a bound of memory. The test replaces the walk and the ingest of samples. */
 #include "collect/stacks/raw_samples.c"
 
+#include "process/process_image.h"
 #include "unit.h"
 
 #define RECORD_BYTES(stack_bytes) (offsetof(struct wire_raw_sample, bytes) + (stack_bytes))
 
 static struct wire_raw_sample record;
-static enum walk_end walk_end; /* of the next walks */
-static uint64_t num_taken;     /* tables */
+static struct process_image *image; /* of all samples; NULL: none */
+static uint32_t walked_file;        /* what was mapped in the last walk */
+static enum walk_end walk_end;      /* of the next walks */
+static uint64_t num_taken;          /* tables */
 static int find_error;
 static int add_error;
 static uint64_t num_walks;
@@ -15,12 +18,16 @@ static struct wire_sample added[8]; /* the last ones */
 static uint64_t num_added;
 static uint64_t expected_wakeup;
 
-enum walk_end publisher_walk(struct publisher *publisher _unused_,
-			     const struct process *process _unused_,
+enum walk_end publisher_walk(struct publisher *publisher _unused_, const struct process *process,
 			     const struct wire_raw_sample *raw _unused_, struct wire_stack *ret,
 			     uint64_t *ret_outermost_sp)
 {
+	const struct mapping *mapping =
+		process ? mapping_list_find(&process_image_get_code(image)->mappings, 0x1000)
+			: NULL;
+
 	num_walks++;
+	walked_file = mapping ? mapping->file : FILE_NONE;
 	ret->num_frames = 3;
 	*ret_outermost_sp = 77;
 	return walk_end;
@@ -35,7 +42,7 @@ int process_table_find(struct process_table *table _unused_, uint64_t time_ns _u
 		       pid_t pid _unused_, uint64_t generation _unused_, bool is_in_exec,
 		       struct process **ret, bool *ret_in_exec)
 {
-	*ret = NULL;
+	*ret = image ? &image->process : NULL;
 	*ret_in_exec = is_in_exec;
 	return find_error;
 }
@@ -74,6 +81,7 @@ static int set_up(void **state _unused_)
 	num_taken = num_walks = num_added = 0;
 	find_error = add_error = 0;
 	expected_wakeup = 0;
+	image = NULL;
 	samples = raw_samples_new(NULL, NULL, NULL);
 	assert_non_null(samples);
 	return 0;
@@ -82,6 +90,7 @@ static int set_up(void **state _unused_)
 static int tear_down(void **state _unused_)
 {
 	raw_samples_free(samples);
+	process_image_free(image);
 	return 0;
 }
 
@@ -151,6 +160,45 @@ static void the_memory_of_waiting_stacks_is_bounded(void **state _unused_)
 	assert_int_equal(added[0].walk_end, WALK_NO_TABLE);
 	assert_int_equal(raw_samples_retry(samples, true), 0);
 	assert_int_equal(samples->pending_bytes, MAX_PENDING_BYTES - 1);
+}
+
+static void map(uint64_t time_ns, uint32_t file)
+{
+	const struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file = file};
+
+	assert_int_equal(process_image_map(image, time_ns, &mapping), 0);
+}
+
+static void a_stack_is_walked_by_the_mappings_of_its_time(void **state _unused_)
+{
+	image = process_image_new(0, 7, 1);
+	map(1, 3);
+	walk_end = WALK_NO_TABLE;
+	record.sample.mappings_version = 1;
+	assert_int_equal(add(1), 0);
+	assert_int_equal(add(2), 0);
+	assert_int_equal(walked_file, 3);
+	assert_int_equal(samples->pending_bytes, 2 * RECORD_BYTES(64) + sizeof(struct mapping));
+	map(2, 4);
+	assert_int_equal(add(3), 0);
+	assert_int_equal(walked_file, 4);
+	assert_int_equal(samples->pending_bytes, 3 * RECORD_BYTES(64) + 2 * sizeof(struct mapping));
+	map(3, 5);
+	num_taken++;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(walked_file, 4);
+	release(&samples->pending.items[--samples->pending.length]);
+	num_taken++;
+	walk_end = WALK_COMPLETE;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(walked_file, 3);
+	assert_int_equal(num_added, 2);
+	/* User space has walked it. */
+	assert_int_equal(added[0].mappings_version, 0);
+	/* The process is as it was. */
+	assert_int_equal(image->process.mappings_version, 3);
+	assert_int_equal(add(4), 0);
+	assert_int_equal(walked_file, 5);
 }
 
 static int start(uint32_t tid, uint64_t request_ns)
@@ -343,6 +391,7 @@ int main(void)
 		TEST(a_stack_without_table_waits_for_it),
 		TEST(at_the_end_all_are_added_as_they_are),
 		TEST(the_memory_of_waiting_stacks_is_bounded),
+		TEST(a_stack_is_walked_by_the_mappings_of_its_time),
 		TEST(the_stack_of_a_request_is_added_when_it_ends),
 		TEST(a_request_that_has_ended_waits_for_its_table),
 		TEST(the_memory_of_requests_is_bounded),
