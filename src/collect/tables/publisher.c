@@ -16,6 +16,11 @@
  * rows before pages, pages before the mapping, mappings before the process. A change of mappings is
  * a new run of records that replaces the old one.
  *
+ * A program may unload a library and load another one at the same address. The kernel reports only
+ * the second event, and a walk by the old table would find wrong callers until it is published. So
+ * the mappings of such a process that are new are unsettled: for some time they are published
+ * without a table, and user space walks their stacks by the mappings of their time.
+ *
  * Files are read by processes without rights (elf_worker.h), through the descriptors of the file
  * table, which has opened the mapped files. Only bytes of code are read here, for replay.
  *
@@ -48,6 +53,9 @@
 #define MAX_LOOK_NS   (100 * NS_PER_MS)
 #define LOOK_FRACTION 4
 
+/* How long mappings of a process are unsettled after one of them has replaced other code. */
+#define SETTLE_NS (2 * NS_PER_SECOND)
+
 enum code_state {
 	CODE_UNKNOWN = 0,
 	CODE_QUEUED, /* its table is being built */
@@ -66,8 +74,12 @@ struct published_code {
 /* Published state of a process. */
 struct published {
 	struct unwind_range range;
-	bool waits_for_hotspot; /* it is among those that do */
-	bool lacks_hotspot;     /* no room for its layout; counted as dropped */
+	uint32_t settled_version; /* younger mappings are unsettled if one of them replaces code */
+	uint32_t replacing_version; /* of the last one of these */
+	uint64_t settles_ns;        /* when they will be settled; 0: none is unsettled */
+	bool is_known;              /* it was published before */
+	bool waits_for_hotspot;     /* it is among those that do */
+	bool lacks_hotspot;         /* no room for its layout; counted as dropped */
 };
 
 struct publisher {
@@ -79,6 +91,7 @@ struct publisher {
 	ARRAY(struct published_code) codes; /* by file */
 	ARRAY(struct published) published;  /* by process id */
 	ARRAY(uint32_t) waiting;            /* process ids whose HotSpot is not initialized yet */
+	ARRAY(uint32_t) unsettled;          /* process ids with unsettled mappings */
 	uint64_t waiting_ns;                /* when the last of them started to wait */
 	uint64_t looked_ns;                 /* when they were looked at */
 	ARRAY(uint32_t) slot_files;         /* by mapping record: file, or FILE_NONE */
@@ -176,6 +189,7 @@ void publisher_free(struct publisher *publisher)
 	array_release(&publisher->codes);
 	array_release(&publisher->published);
 	array_release(&publisher->waiting);
+	array_release(&publisher->unsettled);
 	array_release(&publisher->slot_files);
 	array_release(&publisher->scratch);
 	free(publisher);
@@ -276,6 +290,16 @@ static void describe(const struct publisher *publisher, const struct published_c
 	ret->base_page = code->placement.base_page;
 }
 
+/* Whether its table may not be used by the sampling program yet. */
+static bool is_unsettled(const struct publisher *publisher, const struct process *process,
+			 const struct mapping *mapping)
+{
+	const struct published *published = &publisher->published.items[process->id];
+
+	return published->settles_ns && mapping->file != FILE_NONE &&
+	       mapping->since > published->settled_version;
+}
+
 static int describe_all(struct publisher *publisher, const struct process *process,
 			size_t *ret_count)
 {
@@ -297,6 +321,8 @@ static int describe_all(struct publisher *publisher, const struct process *proce
 				return err;
 		}
 		describe(publisher, code, generated_flags, &mappings[i], record);
+		if (is_unsettled(publisher, process, &mappings[i]))
+			record->flags = 0;
 	}
 	*ret_count = count;
 	return 0;
@@ -310,7 +336,35 @@ static void note_slots(struct publisher *publisher, const struct process *proces
 
 	for (uint32_t i = 0; i < range.count; i++)
 		publisher->slot_files.items[range.first + i] =
-			i < count ? mappings[i].file : FILE_NONE;
+			i < count && !is_unsettled(publisher, process, &mappings[i])
+				? mappings[i].file
+				: FILE_NONE;
+}
+
+/* Find out whether mappings of a process that is about to be published are unsettled. */
+static int judge_mappings(struct publisher *publisher, const struct process *process,
+			  uint64_t now_ns)
+{
+	struct published *published = &publisher->published.items[process->id];
+	uint32_t replacing_version = process_get_replacing_version(process);
+	uint32_t *added;
+
+	if (!published->is_known || replacing_version <= published->settled_version) {
+		published->is_known = true;
+		published->settled_version = process->mappings_version;
+		return 0;
+	}
+	if (replacing_version == published->replacing_version)
+		return 0;
+	if (!published->settles_ns) {
+		added = array_add(&publisher->unsettled);
+		if (!added)
+			return -ENOMEM;
+		*added = process->id;
+	}
+	published->replacing_version = replacing_version;
+	published->settles_ns = now_ns + SETTLE_NS;
+	return 0;
 }
 
 /* HotSpot may initialize itself when no new mapping has the process published again. */
@@ -419,6 +473,9 @@ static int publish(struct publisher *publisher, uint32_t id)
 		unwind_store_remove(publisher->store, (pid_t)process->pid, now_ns, range);
 		return 0;
 	}
+	err = judge_mappings(publisher, process, now_ns);
+	if (err)
+		return err;
 	err = describe_all(publisher, process, &count);
 	if (err)
 		return err;
@@ -540,6 +597,32 @@ static int ask_waiting(struct publisher *publisher)
 	return 0;
 }
 
+/* Publish processes again whose mappings have not been replaced for some time. */
+static int settle(struct publisher *publisher)
+{
+	uint64_t now_ns = publisher->unsettled.length ? clock_now_ns() : 0;
+	size_t num_left = 0;
+
+	for (size_t i = 0; i < publisher->unsettled.length; i++) {
+		uint32_t id = publisher->unsettled.items[i];
+		const struct process *process = process_table_get(publisher->processes, id);
+		struct published *published = &publisher->published.items[id];
+		int err;
+
+		if (now_ns < published->settles_ns) {
+			publisher->unsettled.items[num_left++] = id;
+			continue;
+		}
+		published->settles_ns = 0;
+		published->settled_version = process->mappings_version;
+		err = process->is_exited || process->end_ns ? 0 : publish(publisher, id);
+		if (err)
+			return err;
+	}
+	publisher->unsettled.length = num_left;
+	return 0;
+}
+
 uint64_t publisher_get_look_ns(const struct publisher *publisher)
 {
 	uint64_t pause_ns = (publisher->looked_ns - publisher->waiting_ns) / LOOK_FRACTION;
@@ -563,6 +646,9 @@ int publisher_update(struct publisher *publisher)
 			return err;
 	}
 	err = ask_waiting(publisher);
+	if (err)
+		return err;
+	err = settle(publisher);
 	if (err)
 		return err;
 	while (table_builder_take(publisher->builder, &id, &table))

@@ -921,6 +921,67 @@ static void publish_again(struct scene *scene, pid_t pid)
 	assert_true(is_published[pid]);
 }
 
+static void map_other(struct scene *scene, uint64_t start, const char *path)
+{
+	write_program(scene, path);
+	on_mmap(scene->fixture, 120, PID, start, start + TEXT_SIZE, path);
+	for (uint32_t i = 0; i < file_table_get_count(scene->fixture->files); i++)
+		read_build_id(scene, i);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].version,
+			 find(scene->fixture, 121, PID, NO_GEN)->mappings_version);
+}
+
+static void settle_all(struct scene *scene)
+{
+	array_for_each (&scene->publisher->published, process)
+		process->settles_ns = process->settles_ns ? 1 : 0;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(scene->publisher->unsettled.length, 0);
+}
+
+/* Until then user space walks their stacks: the next replacement is not known in time. */
+static void mappings_that_replace_others_get_their_tables_when_they_have_settled(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	(void)take_tables(scene);
+	map_other(scene, 0x8000000, "/lib/first");
+	take_until(scene, 2);
+	assert_has_table(scene, PID, 1, 0x8000000);
+	map_other(scene, 0x8000000, "/lib/second");
+	assert_int_equal(get_mapping(scene, PID, 1).flags, 0);
+	take_until(scene, 3);
+	assert_int_equal(get_mapping(scene, PID, 1).flags, 0);
+	map_other(scene, 0x9000000, "/lib/first");
+	assert_has_table(scene, PID, 0, TEXT);
+	assert_int_equal(get_mapping(scene, PID, 1).flags, 0);
+	assert_has_table(scene, PID, 2, 0x9000000);
+	map_other(scene, 0x8000000, "/lib/first");
+	assert_int_equal(get_mapping(scene, PID, 1).flags, 0);
+	assert_int_equal(scene->publisher->unsettled.length, 1);
+	settle_all(scene);
+	for (uint32_t i = 1; i < 3; i++)
+		assert_has_table(scene, PID, i, 0x7000000 + i * 0x1000000);
+	/* Others as before. */
+	map_other(scene, 0xa000000, "/lib/second");
+	assert_has_table(scene, PID, 3, 0xa000000);
+	map_other(scene, 0xa000000, "/lib/first");
+	assert_int_equal(get_mapping(scene, PID, 3).flags, 0);
+	assert_has_table(scene, PID, 1, 0x8000000);
+	/* A child has no part in that. */
+	on_fork(scene->fixture, 130, CHILD, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_has_table(scene, CHILD, 3, 0xa000000);
+	/* Nor does a process that has ended. */
+	on_exit_of(scene->fixture, 140, PID);
+	settle_all(scene);
+	assert_false(is_published[PID]);
+}
+
 /* Its state is where the file says, as far from there as the file is from its addresses. */
 static void an_interpreter_is_published_and_its_layout_once(void **state)
 {
@@ -1099,6 +1160,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_nobody_can_read_in_time_is_counted_once),
 		SCENE_TEST(short_memory_is_an_error_of_a_file),
 		SCENE_TEST(a_file_that_is_opened_later_has_its_table_then),
+		SCENE_TEST(mappings_that_replace_others_get_their_tables_when_they_have_settled),
 		SCENE_TEST(an_interpreter_is_published_and_its_layout_once),
 		SCENE_TEST(a_layout_too_many_is_not_published),
 		SCENE_TEST(hotspot_is_no_interpreter_beside_itself),
