@@ -58,9 +58,9 @@ UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BUILD  = O=$(O)/fuzz G=$(G) CC=$(CLANG) SAN=fuzzer-no-link,address,undefined
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
-WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c %/compat.c, \
+WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/nofp_swapped_a.c %/nofp_swapped_b.c %/elf_calls.c %/compat.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
-	$(addprefix tests/workloads/,deep_static nofp_deep_static allocations_static compat_fp compat_nofp plugin_a.so plugin_b.so elf_calls.so))
+	$(addprefix tests/workloads/,deep_static nofp_deep_static allocations_static compat_fp compat_nofp plugin_a.so plugin_b.so nofp_swapped_a.so nofp_swapped_b.so elf_calls.so))
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
