@@ -68,7 +68,7 @@ struct unwind_table_counts {
 				      table is made */
 	uint64_t worker_cpu_ns;    /* of processes that make them, read or open files, until now */
 	uint64_t worker_rss_bytes; /* their largest memory, beyond ours; after recorder_stop() */
-	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
+	uint64_t num_dropped; /* no room in the BPF maps, or the file was overwritten too early */
 };
 
 /* Outcomes of interrupts, softirqs and items of workqueues, if the whole machine is recorded. */

@@ -22,6 +22,9 @@ struct opened_file {
 	uint32_t dev_major;                        /* of the open file */
 	uint32_t dev_minor;
 	uint64_t inode;
+	struct file_version version; /* read before the build ID; of the original if it is a copy */
+	bool is_copy;
+	bool is_elf;
 	bool another_was_found; /* fd is -1, but a path leads to a file with another identity */
 };
 
@@ -31,8 +34,8 @@ struct file_opener {
 	struct slow_opener *slow_opener;    /* NULL: wait for file systems */
 	struct file_build_id_reader reader; /* its function may be NULL */
 	/*
-	 * The number of a known file, by device and inode (and by build ID if the identity has
-	 * one): then it is not opened. FILE_NONE if it is not known.
+	 * The number of a known file, by device and inode, and by build ID if the identity has one,
+	 * else by version: then it is not opened. FILE_NONE if it is not known.
 	 */
 	uint32_t (*find_known)(const struct file_identity *identity,
 			       const struct opened_file *found, const void *context);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/attributes.h"
+#include "process/file_version.h"
 
 #define FILE_BUILD_ID_MAX_BYTES 20
 #define FILE_NONE               UINT32_MAX /* memory without a file */
@@ -35,7 +36,8 @@ struct mapped_range {
 	pid_t pid;
 	pid_t parent_pid; /* 0 when unknown */
 	uint64_t start;
-	uint64_t end; /* first byte after it */
+	uint64_t end;     /* first byte after it */
+	uint64_t time_ns; /* when it was mapped; 0 when unknown */
 };
 
 struct mapped_file {
@@ -49,7 +51,18 @@ struct mapped_file {
 	int fd; /* open for reading, owned by the table; -1 when it could not be opened (yet) */
 	uid_t owner;           /* file_owner_get(); FILE_OWNER_UNKNOWN if not open */
 	bool build_id_differs; /* a file was found at the path, but not the mapped one */
+	bool is_copy;          /* fd is a copy of ours, which nobody changes */
+	bool is_elf;
+	/* The content that is mapped, if the file is open: fd may have another one by now. */
+	struct file_version version;
+	uint64_t first_ns; /* if not open: time of its first mapping */
 };
+
+/*
+ * Whether an open file still has the content that is mapped, by size and modification time. Readers
+ * ask this after reading, and drop the data if the content is another one.
+ */
+bool mapped_file_is_unchanged(const struct mapped_file *file);
 
 /*
  * Reads the build ID of an open ELF file: returns 0 or negative errno, and sets the id (at most
@@ -89,10 +102,13 @@ struct slow_opener *file_table_get_opener(const struct file_table *table);
  * again when it is seen again.
  *
  * Files are the same if path, device and inode are equal (from fstat() if they are open). They also
- * are if path, build ID and owner are equal, as in containers of one image. Path and build ID alone
- * prove nothing: anybody can make a file with both. So each mapping's file is examined, unless the
- * kernel reports the device and inode of an open file. If it cannot be examined (for example, the
- * process is gone), a known file with the same path and build ID is used, if root or we own it.
+ * are if path, build ID and owner are equal, as in containers of one image. Two contents of one inode
+ * are two files: build IDs tell them apart, or else, if they are ELF, size and modification time.
+ * Path and build ID alone prove nothing: anybody can make a file with both. So each mapping's file is
+ * examined, unless the kernel reports the device and inode of an open file with that content. Without
+ * a build ID, a content that was written after the mapping is refused. If the file cannot be examined
+ * (for example, the process is gone), a known file with the same path and build ID is used, if root
+ * or we own it.
  *
  * ret   FILE_NONE when the path is one of the kernel's names for memory: "", "//anon", "[heap]",
  *       "/SYSV00000000", "anon_inode:…", …; also for a "/memfd:…" that cannot be opened

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/attributes.h"
+#include "process/file_version.h"
 #include "process/slow_opener.h"
 
 /* A regular file that was found. */
@@ -20,6 +21,7 @@ struct foreign_file {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;
+	struct file_version version; /* all 0: unknown (is_users) */
 };
 
 /*

@@ -53,7 +53,7 @@ enum unnamed_reason {
 	UNNAMED_NOT,              /* it has one */
 	UNNAMED_NO_MAPPING,       /* nothing known was mapped at the pc */
 	UNNAMED_NO_FILE,          /* the mapped file could not be opened */
-	UNNAMED_BUILD_ID_DIFFERS, /* the file found is not the one that was mapped */
+	UNNAMED_BUILD_ID_DIFFERS, /* the file was replaced or overwritten after it was mapped */
 	UNNAMED_NO_SYMBOL,        /* the file, kernel or perf-map has no name for the address */
 	UNNAMED_NOT_REACHED,      /* symbolization stopped before it */
 	NUM_UNNAMED_REASONS,

@@ -44,6 +44,7 @@ struct replay_code {
 	struct unwind_mapping mapping;
 	const struct objfile_layout *layout; /* for reading its bytes; NULL: unreadable */
 	int fd;                              /* likewise */
+	uint32_t file;                       /* a number of the source's, for has_changed */
 	const struct unwind_table *table;    /* for use by find_rule; may be NULL */
 };
 
@@ -53,6 +54,8 @@ struct replay_source {
 	/* Whether the address has a rule; called only for code with UNWIND_MAPPING_HAS_TABLE. */
 	bool (*find_rule)(void *context, const struct replay_code *code, uint64_t elf_address,
 			  struct unwind_rule *ret);
+	/* Whether the file of code was overwritten: its bytes are not used. NULL: never. */
+	bool (*has_changed)(void *context, const struct replay_code *code);
 	void *context;
 };
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -33,33 +35,98 @@ static bool is_match(const struct opened_file *opened, const struct file_identit
 	return is_right_inode;
 }
 
-/* Returns 0 if the found file is the mapped one, else negative errno. */
-static int try_found(const struct file_opener *opener, pid_t pid, const struct foreign_file *found,
-		     const struct file_identity *identity, bool is_map_files,
-		     struct opened_file *ret)
+/*
+ * Whether the content was written after it was mapped: then the process has mapped another one. A
+ * build ID from the kernel decides that better. Memory in files that are not ELF is written at any
+ * time.
+ */
+static bool is_too_new(const struct mapped_range *range, const struct file_identity *identity,
+		       const struct file_version *version)
+{
+	return !identity->build_id_size && range->time_ns &&
+	       file_version_is_newer(version, range->time_ns);
+}
+
+/* Describe the content of the open file. Returns 0 or negative errno. */
+static int note_content(const struct foreign_file *found, struct opened_file *opened)
+{
+	char magic[SELFMAG];
+	struct stat status;
+
+	if (fstat(opened->fd, &status))
+		return -errno;
+	opened->is_copy = status.st_ino != found->inode ||
+			  major(status.st_dev) != found->dev_major ||
+			  minor(status.st_dev) != found->dev_minor;
+	opened->is_elf = pread(opened->fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+			 memcmp(magic, ELFMAG, SELFMAG) == 0;
+	return opened->is_copy ? 0 : file_version_read(opened->fd, &opened->version);
+}
+
+/* Read the build ID. Returns 0, or -ETXTBSY if the file was written meanwhile. */
+static int identify(const struct file_opener *opener, struct opened_file *opened)
+{
+	struct file_version version;
+
+	if (!opener->reader.read || opener->reader.read(opener->reader.context, opened->fd,
+							opened->build_id, &opened->build_id_size))
+		opened->build_id_size = 0;
+	assert(opened->build_id_size <= FILE_BUILD_ID_MAX_BYTES);
+	if (!opened->is_elf || opened->is_copy)
+		return 0;
+	return file_version_read(opened->fd, &version) ||
+			       !file_version_is_same(&version, &opened->version)
+		       ? -ETXTBSY
+		       : 0;
+}
+
+/*
+ * Returns 0 if the found file is the mapped one; -ESTALE if it is another one, -ETXTBSY if it has
+ * another content, or another negative errno.
+ */
+static int check_opened(const struct file_opener *opener, const struct mapped_range *range,
+			const struct file_identity *identity, const struct foreign_file *found,
+			bool is_right_inode, struct opened_file *opened)
+{
+	int err = note_content(found, opened);
+
+	if (err)
+		return err;
+	err = identify(opener, opened);
+	if (err)
+		return err;
+	if (!is_match(opened, identity, opener->reader.read != NULL, is_right_inode))
+		return -ESTALE;
+	return opened->is_elf && is_too_new(range, identity, &opened->version) ? -ETXTBSY : 0;
+}
+
+/* Returns likewise. */
+static int try_found(const struct file_opener *opener, const struct mapped_range *range,
+		     const struct foreign_file *found, const struct file_identity *identity,
+		     bool is_map_files, struct opened_file *ret)
 {
 	struct opened_file opened = {.fd = -1,
 				     .dev_major = found->dev_major,
 				     .dev_minor = found->dev_minor,
-				     .inode = found->inode};
+				     .inode = found->inode,
+				     .version = found->version};
 	bool is_right_inode = is_map_files || !identity->inode || identity->inode == opened.inode;
+	int err;
 
 	opened.known = opener->find_known(identity, &opened, opener->context);
-	if (opened.known != FILE_NONE && (identity->build_id_size || is_right_inode)) {
+	if (opened.known != FILE_NONE && (identity->build_id_size || is_right_inode) &&
+	    !is_too_new(range, identity, &opened.version)) {
 		*ret = opened;
 		return 0;
 	}
 	opened.known = FILE_NONE;
-	opened.fd = foreign_file_open(opener->slow_opener, pid, found);
+	opened.fd = foreign_file_open(opener->slow_opener, range->pid, found);
 	if (opened.fd < 0)
 		return opened.fd;
-	if (!opener->reader.read || opener->reader.read(opener->reader.context, opened.fd,
-							opened.build_id, &opened.build_id_size))
-		opened.build_id_size = 0;
-	assert(opened.build_id_size <= FILE_BUILD_ID_MAX_BYTES);
-	if (!is_match(&opened, identity, opener->reader.read != NULL, is_right_inode)) {
+	err = check_opened(opener, range, identity, found, is_right_inode, &opened);
+	if (err) {
 		close(opened.fd);
-		return -ESTALE;
+		return err;
 	}
 	*ret = opened;
 	return 0;
@@ -174,8 +241,7 @@ int file_opener_open(const struct file_opener *opener, const struct mapped_range
 		if (err == -ENOMEM)
 			return err;
 		if (!err) {
-			err = try_found(opener, range->pid, &found, identity, root == MAP_FILES,
-					ret);
+			err = try_found(opener, range, &found, identity, root == MAP_FILES, ret);
 			close(found.handle);
 		}
 		if (!err)
@@ -183,7 +249,7 @@ int file_opener_open(const struct file_opener *opener, const struct mapped_range
 		/* The other paths are likely on the same file system. */
 		if (err == -ETIMEDOUT)
 			break;
-		if (err == -ESTALE && root != MAP_FILES)
+		if (err == -ETXTBSY || (err == -ESTALE && root != MAP_FILES))
 			another_was_found = true;
 	}
 	*ret = (struct opened_file){

@@ -6,7 +6,9 @@
  * both, and the owner is known only for an open file. The device and inode that the kernel reports
  * for a mapping are not always those of the file (btrfs, overlayfs). They are also reused for
  * another file system when theirs is gone. They are reliable only while a file with them is open
- * here.
+ * here, and only while its content stays the same. The file's version tells that (file_version.h),
+ * unless the build ID does. Files that are not ELF are memory of their process: nothing is read of
+ * them here, and they are one file however often they are written.
  *
  * Containers of one image have each file on a device of their own. To recognize it without reading
  * its build ID, its device and inode are kept as an alias, if the file is root's or ours. If an
@@ -22,6 +24,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/intern.h"
@@ -48,6 +51,7 @@ struct file_alias {
 	uint32_t dev_minor;
 	uint64_t inode;
 	uint32_t file;
+	struct file_version version;
 };
 
 /* Number of open files mapped by a user's processes. */
@@ -239,7 +243,23 @@ struct inode_key {
 	const struct file_identity *identity;
 	bool is_open;
 	bool has_build_id; /* the identity's build ID must match, too */
+	/* The version must match, if the identity has no build ID; NULL: it need not. */
+	const struct file_version *version;
+	bool is_memory; /* not ELF: another such file matches in any version */
 };
+
+static bool has_content(const struct mapped_file *file, const struct file_version *version,
+			const struct inode_key *wanted)
+{
+	const struct file_identity *identity = wanted->identity;
+
+	if (wanted->has_build_id &&
+	    !is_same_build_id(file, identity->build_id, identity->build_id_size))
+		return false;
+	return identity->build_id_size || !wanted->version ||
+	       (wanted->is_memory && !file->is_elf) ||
+	       file_version_is_same(version, wanted->version);
+}
 
 static bool has_inode(const void *table_items, uint32_t item, const void *key)
 {
@@ -250,8 +270,7 @@ static bool has_inode(const void *table_items, uint32_t item, const void *key)
 
 	return file->inode == identity->inode && file->dev_major == identity->dev_major &&
 	       file->dev_minor == identity->dev_minor && (file->fd >= 0) == wanted->is_open &&
-	       (!wanted->has_build_id ||
-		is_same_build_id(file, identity->build_id, identity->build_id_size)) &&
+	       has_content(file, &file->version, wanted) &&
 	       string_equals(file->path, identity->path);
 }
 
@@ -265,8 +284,7 @@ static bool has_alias(const void *table_items, uint32_t item, const void *key)
 
 	return alias->inode == identity->inode && alias->dev_major == identity->dev_major &&
 	       alias->dev_minor == identity->dev_minor &&
-	       (!wanted->has_build_id ||
-		is_same_build_id(file, identity->build_id, identity->build_id_size)) &&
+	       has_content(file, &alias->version, wanted) &&
 	       string_equals(file->path, identity->path);
 }
 
@@ -287,22 +305,13 @@ static uint32_t find_by_inode(const struct file_table *table, const struct inode
 	return hash_index_find(&table->by_inode, inode_hash(key->identity), has_inode, table, key);
 }
 
-/* An open file with the device and inode of another open one. */
-static uint32_t find_open(const struct file_table *table, const struct file_identity *identity,
-			  bool has_build_id)
+static uint32_t find_alias(const struct file_table *table, const struct inode_key *key)
 {
-	struct inode_key key = {
-		.identity = identity, .is_open = true, .has_build_id = has_build_id};
-	uint32_t file = find_by_inode(table, &key);
-	uint32_t alias;
-
-	if (file != FILE_NONE)
-		return file;
-	alias = hash_index_find(&table->by_alias, inode_hash(identity), has_alias, table, &key);
-	return alias == HASH_INDEX_NONE ? FILE_NONE : table->aliases.items[alias].file;
+	return hash_index_find(&table->by_alias, inode_hash(key->identity), has_alias, table, key);
 }
 
-static int add_alias(struct file_table *table, const struct file_identity *identity, uint32_t file)
+static int add_alias(struct file_table *table, const struct file_identity *identity,
+		     const struct file_version *version, uint32_t file)
 {
 	struct file_alias *alias = array_add(&table->aliases);
 
@@ -313,6 +322,7 @@ static int add_alias(struct file_table *table, const struct file_identity *ident
 		.dev_minor = identity->dev_minor,
 		.inode = identity->inode,
 		.file = file,
+		.version = *version,
 	};
 	return hash_index_add(&table->by_alias, inode_hash(identity),
 			      (uint32_t)(table->aliases.length - 1));
@@ -350,7 +360,9 @@ static int index_file(struct file_table *table, uint32_t number)
 	}
 	if (find_by_inode(table, &(struct inode_key){.identity = &identity,
 						     .is_open = file->fd >= 0,
-						     .has_build_id = true}) != FILE_NONE)
+						     .has_build_id = true,
+						     .version = file->fd >= 0 ? &file->version
+									      : NULL}) != FILE_NONE)
 		return 0;
 	return hash_index_add(&table->by_inode, inode_hash(&identity), number);
 }
@@ -380,13 +392,16 @@ static int add_file(struct file_table *table, const char *path, uint32_t *ret)
  * identity  from get_full_identity()
  */
 static int set_open(struct file_table *table, uint32_t number, const struct file_identity *identity,
-		    int fd, uid_t owner)
+		    const struct opened_file *opened, uid_t owner)
 {
 	struct mapped_file *file = &table->files.items[number];
 
-	file->fd = fd;
+	file->fd = opened->fd;
 	file->owner = owner;
 	file->build_id_differs = false;
+	file->is_copy = opened->is_copy;
+	file->is_elf = opened->is_elf;
+	file->version = opened->version;
 	set_identity(file, identity);
 	table->num_open++;
 	return index_file(table, number);
@@ -416,6 +431,24 @@ static uint32_t find_unopened(const struct file_table *table, const struct file_
 	return find_by_inode(table, &(struct inode_key){.identity = identity});
 }
 
+/*
+ * Such a file, if it is certain that it had the content of the opened file when it was mapped first.
+ */
+static uint32_t find_same_unopened(const struct file_table *table,
+				   const struct file_identity *identity,
+				   const struct opened_file *opened)
+{
+	uint32_t number = find_unopened(table, identity);
+	const struct mapped_file *file;
+
+	if (number == FILE_NONE || identity->build_id_size || !opened->is_elf)
+		return number;
+	file = &table->files.items[number];
+	return file->build_id_differs || file_version_is_newer(&opened->version, file->first_ns)
+		       ? FILE_NONE
+		       : number;
+}
+
 /* Root's or our file with this path and build ID, which nobody else can have forged. */
 static uint32_t find_trusted(const struct file_table *table, const struct file_identity *identity)
 {
@@ -438,8 +471,9 @@ static int get_overflow_file(struct file_table *table, uint32_t *ret)
 }
 
 /* The mapping's file cannot be opened; only the kernel's data about it is known. */
-static int add_unopened(struct file_table *table, pid_t pid, const struct file_identity *identity,
-			bool is_limited, bool another_was_found, uint32_t *ret)
+static int add_unopened(struct file_table *table, const struct mapped_range *range,
+			const struct file_identity *identity, bool is_limited,
+			bool another_was_found, uint32_t *ret)
 {
 	uint32_t number = find_trusted(table, identity);
 	int err;
@@ -450,12 +484,14 @@ static int add_unopened(struct file_table *table, pid_t pid, const struct file_i
 	}
 	number = find_unopened(table, identity);
 	if (number == FILE_NONE) {
-		if (!take_room(table, pid, identity->path))
+		if (!take_room(table, range->pid, identity->path))
 			return get_overflow_file(table, ret);
 		err = add_file(table, identity->path, &number);
 		if (err)
 			return err;
 		set_identity(&table->files.items[number], identity);
+		table->files.items[number].first_ns =
+			range->time_ns ? range->time_ns : clock_now_ns();
 		err = index_file(table, number);
 		if (err)
 			return err;
@@ -466,38 +502,73 @@ static int add_unopened(struct file_table *table, pid_t pid, const struct file_i
 	return 0;
 }
 
+/* A known file with the inode and content of the opened one. */
+static uint32_t find_opened(struct file_table *table, const struct file_identity *full,
+			    const struct opened_file *opened)
+{
+	const struct inode_key key = {.identity = full,
+				      .is_open = true,
+				      .has_build_id = true,
+				      .version = &opened->version,
+				      .is_memory = !opened->is_elf};
+	uint32_t number = find_by_inode(table, &key);
+	uint32_t alias = number == FILE_NONE ? find_alias(table, &key) : HASH_INDEX_NONE;
+
+	/* The same content may have been written again. */
+	if (number != FILE_NONE)
+		table->files.items[number].version = opened->version;
+	if (alias == HASH_INDEX_NONE)
+		return number;
+	table->aliases.items[alias].version = opened->version;
+	return table->aliases.items[alias].file;
+}
+
+/* Not a file whose descriptor has another content by now. */
+static uint32_t find_by_owner(const struct file_table *table, const struct file_identity *full,
+			      uid_t owner)
+{
+	uint32_t number =
+		owner == FILE_OWNER_UNKNOWN ? FILE_NONE : find_by_build_id(table, full, owner);
+
+	return number == FILE_NONE || mapped_file_is_unchanged(&table->files.items[number])
+		       ? number
+		       : FILE_NONE;
+}
+
 /*
  * A file was opened. It replaces an entry that could not be opened before only if the file is
  * root's or ours: it is not known which mappings that entry represents.
  */
-static int add_opened(struct file_table *table, pid_t pid, const struct file_identity *identity,
-		      const struct opened_file *opened, uint32_t *ret)
+static int add_opened(struct file_table *table, const struct mapped_range *range,
+		      const struct file_identity *identity, const struct opened_file *opened,
+		      uint32_t *ret)
 {
 	_cleanup_close_ int fd = opened->fd; /* until the table has it */
 	struct file_identity full = get_full_identity(identity, opened);
 	uid_t owner;
 	int err;
 
-	*ret = find_open(table, &full, true);
+	*ret = find_opened(table, &full, opened);
 	if (*ret != FILE_NONE)
 		return 0;
 	owner = file_owner_get(fd);
-	if (owner != FILE_OWNER_UNKNOWN)
-		*ret = find_by_build_id(table, &full, owner);
+	*ret = find_by_owner(table, &full, owner);
 	if (*ret != FILE_NONE)
-		return file_owner_is_trusted(owner) ? add_alias(table, &full, *ret) : 0;
-	if (is_share_used_up(table, pid))
-		return add_unopened(table, pid, identity, true, false, ret);
+		return file_owner_is_trusted(owner)
+			       ? add_alias(table, &full, &opened->version, *ret)
+			       : 0;
+	if (is_share_used_up(table, range->pid))
+		return add_unopened(table, range, identity, true, false, ret);
 	if (file_owner_is_trusted(owner))
-		*ret = find_unopened(table, identity);
+		*ret = find_same_unopened(table, identity, opened);
 	if (*ret == FILE_NONE) {
-		if (!take_room(table, pid, identity->path))
+		if (!take_room(table, range->pid, identity->path))
 			return get_overflow_file(table, ret);
 		err = add_file(table, identity->path, ret);
 		if (err)
 			return err;
 	}
-	err = set_open(table, *ret, &full, fd, owner);
+	err = set_open(table, *ret, &full, opened, owner);
 	fd = -1;
 	return err;
 }
@@ -510,7 +581,8 @@ static int add_vdso(struct file_table *table, uint64_t end, uint32_t *ret)
 {
 	bool is_ours = sizeof(void *) == 4 || end > FOUR_GIB;
 	struct file_identity identity = {.path = is_ours ? "[vdso]" : "[vdso32]"};
-	struct opened_file opened = {.fd = -1};
+	struct opened_file opened = {.fd = -1, .is_copy = true, .is_elf = true};
+	const struct mapped_range range = {.end = end};
 	uint32_t file =
 		find_by_inode(table, &(struct inode_key){.identity = &identity, .is_open = true});
 
@@ -519,11 +591,11 @@ static int add_vdso(struct file_table *table, uint64_t end, uint32_t *ret)
 		return 0;
 	}
 	if (!is_ours || file_opener_open_vdso(&opened.fd))
-		return add_unopened(table, 0, &identity, false, false, ret);
+		return add_unopened(table, &range, &identity, false, false, ret);
 	if (table->reader.read && table->reader.read(table->reader.context, opened.fd,
 						     opened.build_id, &opened.build_id_size))
 		opened.build_id_size = 0;
-	return add_opened(table, 0, &identity, &opened, ret);
+	return add_opened(table, &range, &identity, &opened, ret);
 }
 
 /* "/SYSV00000000": System V shared memory, with the eight digits of its key. */
@@ -557,9 +629,49 @@ static char *copy_path(const char *path)
 static uint32_t find_known(const struct file_identity *identity, const struct opened_file *found,
 			   const void *context)
 {
+	const struct file_table *table = context;
 	struct file_identity full = get_full_identity(identity, found);
+	const struct inode_key key = {.identity = &full,
+				      .is_open = true,
+				      .has_build_id = identity->build_id_size > 0,
+				      .version = &found->version};
+	uint32_t file = find_by_inode(table, &key);
+	uint32_t alias;
 
-	return find_open(context, &full, identity->build_id_size > 0);
+	if (file != FILE_NONE)
+		return file;
+	alias = find_alias(table, &key);
+	return alias == HASH_INDEX_NONE ? FILE_NONE : table->aliases.items[alias].file;
+}
+
+/*
+ * The open file with the device and inode that the kernel reports, in the content that it has now.
+ * A copy proves nothing about its original.
+ */
+static uint32_t find_by_reported_inode(const struct file_table *table,
+				       const struct mapped_range *range,
+				       const struct file_identity *identity)
+{
+	struct inode_key key = {.identity = identity, .is_open = true};
+	uint32_t number = find_by_inode(table, &key);
+	struct file_version version;
+	const struct mapped_file *file;
+
+	if (number == FILE_NONE)
+		return FILE_NONE;
+	file = &table->files.items[number];
+	if (file->is_copy || file_version_read(file->fd, &version))
+		return FILE_NONE;
+	if (!file_version_is_same(&version, &file->version)) {
+		key.version = &version;
+		number = find_by_inode(table, &key);
+		if (number == FILE_NONE)
+			return FILE_NONE;
+		file = &table->files.items[number];
+	}
+	return file->is_elf && range->time_ns && file_version_is_newer(&version, range->time_ns)
+		       ? FILE_NONE
+		       : number;
 }
 
 /* As file_table_add(), for an identity with cleaned-up path and build ID. */
@@ -578,8 +690,7 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 	int err;
 
 	if (identity->inode && !identity->build_id_size) {
-		*ret = find_by_inode(table,
-				     &(struct inode_key){.identity = identity, .is_open = true});
+		*ret = find_by_reported_inode(table, range, identity);
 		if (*ret != FILE_NONE)
 			return 0;
 	}
@@ -594,13 +705,13 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 	if (opened.known != FILE_NONE)
 		return 0;
 	if (opened.fd >= 0)
-		return add_opened(table, range->pid, identity, &opened, ret);
+		return add_opened(table, range, identity, &opened, ret);
 	/* A memfd that nobody can open is memory without a file. */
 	if (string_starts_with(identity->path, MEMFD_PREFIX)) {
 		*ret = FILE_NONE;
 		return 0;
 	}
-	return add_unopened(table, range->pid, identity, false, opened.another_was_found, ret);
+	return add_unopened(table, range, identity, false, opened.another_was_found, ret);
 }
 
 int file_table_add(struct file_table *table, const struct mapped_range *range,
@@ -652,8 +763,19 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 		return;
 	}
 	found->fd = fd;
+	found->is_elf = true;
+	if (fd >= 0 && file_version_read(fd, &found->version))
+		found->version = (struct file_version){0}; /* no file is unchanged then */
 	found->owner = fd >= 0 ? file_owner_get(fd) : FILE_OWNER_UNKNOWN;
 	table->num_open += fd >= 0;
+}
+
+bool mapped_file_is_unchanged(const struct mapped_file *file)
+{
+	struct file_version version;
+
+	return file->is_copy || (!file_version_read(file->fd, &version) &&
+				 file_version_is_same(&version, &file->version));
 }
 
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file)

@@ -63,6 +63,11 @@ static int inspect_as_user(struct slow_opener *opener, pid_t pid, int handle,
 	return 0;
 }
 
+static struct timespec get_time(const struct statx_timestamp *time)
+{
+	return (struct timespec){.tv_sec = time->tv_sec, .tv_nsec = time->tv_nsec};
+}
+
 /* Set the kernel's data about it, without asking its file system. Takes ownership of the handle. */
 static int inspect(struct slow_opener *opener, pid_t pid, int handle, struct foreign_file *ret)
 {
@@ -87,6 +92,9 @@ static int inspect(struct slow_opener *opener, pid_t pid, int handle, struct for
 		.dev_major = status.stx_dev_major,
 		.dev_minor = status.stx_dev_minor,
 		.inode = status.stx_ino,
+		.version = {.num_bytes = status.stx_size,
+			    .modified = get_time(&status.stx_mtime),
+			    .changed = get_time(&status.stx_ctime)},
 	};
 	owned = -1;
 	return 0;

@@ -581,6 +581,7 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 			.parent_pid = (pid_t)image->process.parent_pid,
 			.start = mapping->start,
 			.end = mapping->end,
+			.time_ns = time_ns,
 		};
 
 		err = file_table_add(table->files, &range, identity, &added.file);

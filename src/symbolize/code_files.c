@@ -12,6 +12,8 @@
 
 struct code_file {
 	struct objfile *objfile;
+	struct mapped_file
+		mapped; /* in the version that is read; its path and descriptor are borrowed */
 	struct inlines *inlines;
 	bool were_inlines_sought;
 };
@@ -27,6 +29,7 @@ struct code_files {
 	ARRAY(uint32_t) firsts; /* by file: the first one that is merged with it */
 	uint32_t open_first;    /* the file that is open; or FILE_NONE */
 	struct code_file *open; /* NULL: it cannot be opened */
+	bool was_overwritten;   /* which is why */
 };
 
 static void code_file_free(struct code_file *code_file)
@@ -133,51 +136,89 @@ int code_files_get_first(struct code_files *code_files, uint32_t file, uint32_t 
  * Choose the one of two files with the same code that has a symbol table; NULL loses. Takes
  * ownership of both.
  */
-static struct objfile *choose(struct objfile *best, struct objfile *other)
+static struct code_file *choose(struct code_file *best, struct code_file *other)
 {
-	if (!best || (other && !objfile_has_symtab(best) && objfile_has_symtab(other))) {
-		objfile_unref(best);
+	if (!best ||
+	    (other && !objfile_has_symtab(best->objfile) && objfile_has_symtab(other->objfile))) {
+		code_file_free(best);
 		return other;
 	}
-	objfile_unref(other);
+	code_file_free(other);
 	return best;
 }
 
-/* NULL if it cannot be opened. */
-static struct objfile *open_file(const struct code_files *code_files,
-				 const struct mapped_file *mapped)
+/*
+ * Whether the file that was opened has the content that was mapped. If it was written again, its
+ * build ID decides.
+ */
+static bool has_mapped_content(const struct mapped_file *mapped, const struct code_file *opened)
 {
-	struct objfile *objfile;
+	const uint8_t *build_id;
+	uint8_t size;
+
+	if (mapped->is_copy)
+		return true;
+	build_id = objfile_get_build_id(opened->objfile, &size);
+	if (size && mapped->build_id_size)
+		return size == mapped->build_id_size &&
+		       memcmp(build_id, mapped->build_id, size) == 0;
+	return mapped->is_elf && file_version_is_same(&mapped->version, &opened->mapped.version);
+}
+
+/* Returns 0; -ENOENT if it cannot be opened, -ESTALE if it was overwritten, or -ENOMEM. */
+static int open_file(const struct code_files *code_files, const struct mapped_file *mapped,
+		     struct code_file **ret)
+{
+	struct code_file *opened = calloc(1, sizeof(*opened));
 	struct error error;
 
-	if (objfile_open(mapped->fd, mapped->path, code_files->debug_root, &objfile, &error) == 0) {
-		if (code_files->allows_downloads)
-			objfile_allow_downloads(objfile);
-		objfile_set_opener(objfile, code_files->opener);
-		return objfile;
+	if (!opened)
+		return -ENOMEM;
+	opened->mapped = *mapped;
+	if ((!mapped->is_copy && file_version_read(mapped->fd, &opened->mapped.version)) ||
+	    objfile_open(mapped->fd, mapped->path, code_files->debug_root, &opened->objfile,
+			 &error)) {
+		log_debug("%s cannot be read, skipping", mapped->path);
+		free(opened);
+		return -ENOENT;
 	}
-	log_debug("%s, skipping", error.message);
-	return NULL;
+	if (!has_mapped_content(mapped, opened)) {
+		log_debug("%s was overwritten, skipping", mapped->path);
+		code_file_free(opened);
+		return -ESTALE;
+	}
+	if (code_files->allows_downloads)
+		objfile_allow_downloads(opened->objfile);
+	objfile_set_opener(opened->objfile, code_files->opener);
+	*ret = opened;
+	return 0;
 }
 
 /* Open the best of the files merged with a file. */
-static struct objfile *open_best(const struct code_files *code_files, uint32_t file)
+static int open_best(struct code_files *code_files, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(code_files->files, file);
-	struct objfile *objfile = open_file(code_files, mapped);
 
-	for (uint32_t i = file + 1; i < file_table_get_count(code_files->files); i++) {
+	code_files->was_overwritten = false;
+	for (uint32_t i = file; i < file_table_get_count(code_files->files); i++) {
 		const struct mapped_file *other = file_table_get(code_files->files, i);
+		struct code_file *opened;
+		int err;
 
-		if (is_readable(other) && are_one(mapped, other))
-			objfile = choose(objfile, open_file(code_files, other));
+		if (i != file && (!is_readable(other) || !are_one(mapped, other)))
+			continue;
+		err = open_file(code_files, other, &opened);
+		if (err == -ENOMEM)
+			return err;
+		code_files->was_overwritten |= err == -ESTALE;
+		if (!err)
+			code_files->open = choose(code_files->open, opened);
 	}
-	return objfile;
+	return 0;
 }
 
 int code_files_get(struct code_files *code_files, uint32_t file, struct code_file **ret)
 {
-	struct objfile *objfile;
 	uint32_t first;
 	int err = code_files_get_first(code_files, file, &first);
 
@@ -188,19 +229,15 @@ int code_files_get(struct code_files *code_files, uint32_t file, struct code_fil
 		return -ENOENT;
 	if (first != code_files->open_first) {
 		code_files_close(code_files);
-		objfile = open_best(code_files, first);
-		if (objfile) {
-			code_files->open = calloc(1, sizeof(*code_files->open));
-			if (!code_files->open) {
-				objfile_unref(objfile);
-				return -ENOMEM;
-			}
-			code_files->open->objfile = objfile;
+		err = open_best(code_files, first);
+		if (err) {
+			code_files_close(code_files);
+			return err;
 		}
 		code_files->open_first = first;
 	}
 	if (!code_files->open)
-		return -ENOENT;
+		return code_files->was_overwritten ? -ESTALE : -ENOENT;
 	*ret = code_files->open;
 	return 0;
 }
@@ -215,6 +252,11 @@ void code_files_close(struct code_files *code_files)
 	code_files->open_first = FILE_NONE;
 	if (had_inlines)
 		malloc_trim(0);
+}
+
+bool code_file_is_unchanged(const struct code_file *code_file)
+{
+	return mapped_file_is_unchanged(&code_file->mapped);
 }
 
 struct objfile *code_file_get_objfile(const struct code_file *code_file)

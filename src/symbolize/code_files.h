@@ -6,6 +6,7 @@
 #ifndef SYMBOLIZE_CODE_FILES_H
 #define SYMBOLIZE_CODE_FILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -40,13 +41,17 @@ _must_check_ int code_files_get_first(struct code_files *code_files, uint32_t fi
  *
  * ret   borrowed until the next call, or code_files_close()
  *
- * Returns 0, -ENOENT (not opened by the file table, or not ELF) or -ENOMEM.
+ * Returns 0, -ENOENT (not opened by the file table, or not ELF), -ESTALE (overwritten: the content
+ * that was mapped is gone) or -ENOMEM.
  */
 _must_check_ int code_files_get(struct code_files *code_files, uint32_t file,
 				struct code_file **ret);
 
 /* Close the file that is open, if any. */
 void code_files_close(struct code_files *code_files);
+
+/* Whether its content is still the one that it was opened with. Asked after reading from it. */
+bool code_file_is_unchanged(const struct code_file *code_file);
 
 /* Borrowed from the file. */
 struct objfile *code_file_get_objfile(const struct code_file *code_file);

@@ -300,14 +300,23 @@ static int name_in_file(struct collected_frames *collected, const struct locatio
 	if (mapped->fd < 0)
 		return add_unnamed_frame(collected, UNNAMED_NO_FILE);
 	err = code_files_get(symbolizer->code_files, location->owner, &code_file);
+	if (err == -ESTALE)
+		return add_unnamed_frame(collected, UNNAMED_BUILD_ID_DIFFERS);
 	if (err && err != -ENOENT)
 		return err;
 	if (err || get_elf_address(code_file_get_objfile(code_file), location, &elf_address))
 		return add_unnamed_frame(collected, UNNAMED_NO_SYMBOL);
 	collected->has_elf_address = location->space == LOCATION_FILE;
 	collected->elf_address = elf_address;
-	return name_code(collected, code_file, elf_address,
-			 get_caution(symbolizer, location->owner));
+	err = name_code(collected, code_file, elf_address,
+			get_caution(symbolizer, location->owner));
+	if (err || code_file_is_unchanged(code_file))
+		return err;
+	/* The file was overwritten meanwhile: these names may be those of another content. */
+	collected->num_frames = 0;
+	collected->is_sizeless = false;
+	collected->has_elf_address = false;
+	return add_unnamed_frame(collected, UNNAMED_BUILD_ID_DIFFERS);
 }
 
 /* Whether a location is to be given frames. */
@@ -597,7 +606,7 @@ bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile
 		return false;
 	objfile = code_file_get_objfile(code_file);
 	if (get_elf_address(objfile, location, &elf_address) ||
-	    objfile_get_frame_info(objfile, &frame_info))
+	    objfile_get_frame_info(objfile, &frame_info) || !code_file_is_unchanged(code_file))
 		return false;
 	switch (frame_info_is_outermost(frame_info, elf_address)) {
 	case FRAME_IS_OUTERMOST:

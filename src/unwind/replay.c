@@ -34,14 +34,15 @@ static int read_memory(const struct replay_memory *memory, uint64_t address, uin
 /* Code is not in the copy, but unchanged in its file. */
 static int read_code(const struct replay *replay, uint64_t address, uint64_t *ret)
 {
+	const struct replay_source *source = replay->source;
 	struct replay_code code = {0};
 
-	if (!replay->source->find_code(replay->source->context, address, &code) || !code.layout)
+	if (!source->find_code(source->context, address, &code) || !code.layout)
 		return -1;
-	return objfile_layout_read_code(code.layout, code.fd, address - code.mapping.bias, ret,
-					sizeof(*ret))
-		       ? -1
-		       : 0;
+	if (objfile_layout_read_code(code.layout, code.fd, address - code.mapping.bias, ret,
+				     sizeof(*ret)))
+		return -1;
+	return source->has_changed && source->has_changed(source->context, &code) ? -1 : 0;
 }
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)

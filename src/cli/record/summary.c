@@ -233,7 +233,7 @@ static const char *explain_unnamed(enum unnamed_reason reason)
 	case UNNAMED_NO_FILE:
 		return "in files that could not be opened";
 	case UNNAMED_BUILD_ID_DIFFERS:
-		return "in files that were replaced";
+		return "in files that were replaced or overwritten";
 	case UNNAMED_NO_SYMBOL:
 		return "in code without symbols";
 	case UNNAMED_NOT_REACHED:

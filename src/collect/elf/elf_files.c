@@ -186,7 +186,7 @@ int elf_files_prove_call(struct elf_files *files, uint32_t number, const struct 
 	start_ns = clock_now_ns();
 	err = elf_worker_prove_call(files->worker, &file, return_address, callee, &proof.proof);
 	files->proof_ns += clock_now_ns() - start_ns;
-	if (err)
+	if (err || !mapped_file_is_unchanged(mapped))
 		proof.proof = CALL_UNPROVEN;
 	*ret = proof.proof;
 	return proof_table_add(&files->proofs, &proof, &place);

@@ -269,7 +269,7 @@ static bool read_mmap(const struct perf_event_header *header, struct mmap_record
 }
 
 /* Returns the file's number, or FILE_NONE. Running out of memory shows when the record is applied. */
-static uint32_t open_mapped_file(struct side_band *side_band,
+static uint32_t open_mapped_file(struct side_band *side_band, uint64_t time_ns,
 				 const struct perf_event_header *header)
 {
 	struct mmap_record record;
@@ -283,6 +283,7 @@ static uint32_t open_mapped_file(struct side_band *side_band,
 		.pid = (pid_t)record.pid,
 		.start = record.start,
 		.end = record.end,
+		.time_ns = time_ns,
 	};
 	if (file_table_add(side_band->files, &range, &record.identity, &file))
 		return FILE_NONE;
@@ -477,7 +478,7 @@ int side_band_read(struct side_band *side_band, int (*on_file)(void *context), v
 		if (!is_target)
 			continue;
 		if (header->type == PERF_RECORD_MMAP2)
-			trailer->file = open_mapped_file(side_band, header);
+			trailer->file = open_mapped_file(side_band, record->time_ns, header);
 		if (changes_code(header))
 			side_band->last_change_ns = record->time_ns;
 		err = queue_record(side_band, record->time_ns, header, trailer);

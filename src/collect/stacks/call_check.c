@@ -52,7 +52,8 @@ int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset
 	if (err)
 		return err;
 	if (pread(mapped->fd, code, sizeof(code), (off_t)(file_offset - sizeof(code))) ==
-	    (ssize_t)sizeof(code)) {
+		    (ssize_t)sizeof(code) &&
+	    mapped_file_is_unchanged(mapped)) {
 		check->counts.checked++;
 		if (!architecture->ends_in_call(code, sizeof(code))) {
 			check->counts.failed++;

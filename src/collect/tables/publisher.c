@@ -62,7 +62,7 @@ enum code_state {
 	CODE_HAS_TABLE,
 	CODE_HAS_NO_CFI, /* it has no call-frame information */
 	CODE_UNREADABLE, /* it cannot be opened, so far */
-	CODE_DROPPED,    /* there was no room for its table, or nobody can read it in time */
+	CODE_DROPPED,    /* no room for its table, not read in time, or overwritten before */
 };
 
 struct published_code {
@@ -525,6 +525,7 @@ static void give_table(struct publisher *publisher, uint32_t file)
 static void take_table(struct publisher *publisher, uint32_t file, struct unwind_table *table)
 {
 	struct published_code *code = &publisher->codes.items[file];
+	const struct mapped_file *mapped = file_table_get(publisher->sources.files, file);
 	int err;
 
 	publisher->num_taken++;
@@ -539,11 +540,14 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 		publisher->statistics.num_objfiles += !err;
 		publisher->statistics.build_ns += table->statistics.build_ns;
 		publisher->statistics.frame_info_bytes += table->statistics.input_bytes;
+	} else if (!table && !mapped_file_is_unchanged(mapped)) {
+		code->state = CODE_DROPPED;
+		code->flags = 0;
+		publisher->statistics.num_dropped++;
 	}
 	give_table(publisher, file);
 	if (code->state == CODE_HAS_TABLE)
-		log_debug("the unwind table of %s is ready",
-			  file_table_get(publisher->sources.files, file)->path);
+		log_debug("the unwind table of %s is ready", mapped->path);
 	unwind_table_free(table);
 }
 
@@ -727,8 +731,17 @@ static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 	if (code && ret->mapping.end > ret->mapping.start) {
 		ret->layout = get_layout(replay->publisher, mapping->file);
 		ret->fd = file_table_get(replay->publisher->sources.files, mapping->file)->fd;
+		ret->file = mapping->file;
 	}
 	return true;
+}
+
+static bool has_changed(void *context, const struct replay_code *code)
+{
+	const struct publisher_replay *replay = context;
+
+	return !mapped_file_is_unchanged(
+		file_table_get(replay->publisher->sources.files, code->file));
 }
 
 static bool find_rule(void *context, const struct replay_code *code, uint64_t elf_address,
@@ -751,6 +764,7 @@ enum walk_end publisher_walk(struct publisher *publisher, const struct process *
 	struct replay_source source = {
 		.find_code = find_code,
 		.find_rule = find_rule,
+		.has_changed = has_changed,
 		.context = &replay,
 	};
 	struct replay_stack stack = raw_stack_for_replay(raw);

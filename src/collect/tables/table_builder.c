@@ -27,12 +27,8 @@
 struct job {
 	uint32_t file;
 	uint32_t num_requests;
-	bool is_slow; /* it was given up once */
-	int fd;       /* borrowed */
-	uid_t owner;
-	char *path;
-	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t build_id_size; /* 0: it has none */
+	bool is_slow;              /* it was given up once */
+	struct mapped_file mapped; /* a copy, with a path of its own; the descriptor is borrowed */
 };
 
 /* A table's name in the cache: its file's build ID, or a made key. */
@@ -81,13 +77,15 @@ struct table_builder {
 
 static void release_job(struct job *job)
 {
-	free(job->path);
+	free(job->mapped.path);
 }
 
 static struct elf_source_file describe_file(const struct job *job)
 {
-	return (struct elf_source_file){
-		.fd = job->fd, .owner = job->owner, .number = job->file, .path = job->path};
+	return (struct elf_source_file){.fd = job->mapped.fd,
+					.owner = job->mapped.owner,
+					.number = job->file,
+					.path = job->mapped.path};
 }
 
 /* is_late  it is to be tried again */
@@ -97,14 +95,14 @@ static struct unwind_table *build_table(const struct builder_thread *thread, con
 	struct unwind_table *table;
 	struct error error = {0};
 	const struct elf_source_file file = describe_file(job);
-	bool is_first = !job->is_slow && !file_owner_is_trusted(job->owner);
+	bool is_first = !job->is_slow && !file_owner_is_trusted(job->mapped.owner);
 	int err = elf_worker_build_table(thread->worker, &file, is_first ? FIRST_LIMIT_NS : 0,
 					 &table, &error);
 
 	if (!err)
 		return table;
 	*ret_is_late = is_first && err == -ETIMEDOUT;
-	log_debug("%s has no unwind table: %s", job->path,
+	log_debug("%s has no unwind table: %s", job->mapped.path,
 		  error.message[0] ? error.message : strerror(-err));
 	return NULL;
 }
@@ -121,7 +119,8 @@ static void make_key(const struct builder_thread *thread, const struct job *job,
 	struct stat status;
 	uint64_t hashes[2];
 
-	if (fstat(job->fd, &status) || elf_worker_hash_table(thread->worker, &file, &hashes[0]))
+	if (fstat(job->mapped.fd, &status) ||
+	    elf_worker_hash_table(thread->worker, &file, &hashes[0]))
 		return;
 	hashes[1] = hash_mix(0, (uint64_t)status.st_size);
 	hashes[1] = hash_mix(hashes[1], (uint64_t)status.st_mtim.tv_sec);
@@ -138,16 +137,20 @@ static void find_key(const struct builder_thread *thread, const struct job *job,
 		     struct cache_key *ret)
 {
 	*ret = (struct cache_key){0};
-	if (!thread->builder->opts.cache || job->owner != 0)
+	if (!thread->builder->opts.cache || job->mapped.owner != 0)
 		return;
-	if (!job->build_id_size) {
+	if (!job->mapped.build_id_size) {
 		make_key(thread, job, ret);
 		return;
 	}
-	memcpy(ret->bytes, job->build_id, job->build_id_size);
-	ret->size = job->build_id_size;
+	memcpy(ret->bytes, job->mapped.build_id, job->mapped.build_id_size);
+	ret->size = job->mapped.build_id_size;
 }
 
+/*
+ * The table of the content that is mapped. If the file was overwritten meanwhile, only a table that
+ * the cache has under its build ID is certain.
+ */
 static struct unwind_table *get_table(const struct builder_thread *thread, const struct job *job,
 				      bool *ret_is_late)
 {
@@ -157,13 +160,21 @@ static struct unwind_table *get_table(const struct builder_thread *thread, const
 	struct error error = {0};
 
 	find_key(thread, job, &key);
-	if (!key.size)
-		return build_table(thread, job, ret_is_late);
-	if (!table_cache_load(cache, key.bytes, key.size, &table, &error))
-		return table;
+	if (key.size && !table_cache_load(cache, key.bytes, key.size, &table, &error)) {
+		if (key.size != MADE_KEY_BYTES || mapped_file_is_unchanged(&job->mapped))
+			return table;
+		unwind_table_free(table);
+		return NULL;
+	}
 	table = build_table(thread, job, ret_is_late);
-	if (table && table_cache_store(cache, key.bytes, key.size, table, &error))
-		log_debug("%s: its unwind table is not cached: %s", job->path, error.message);
+	if (table && !mapped_file_is_unchanged(&job->mapped)) {
+		log_debug("%s has no unwind table: it was overwritten", job->mapped.path);
+		unwind_table_free(table);
+		return NULL;
+	}
+	if (table && key.size && table_cache_store(cache, key.bytes, key.size, table, &error))
+		log_debug("%s: its unwind table is not cached: %s", job->mapped.path,
+			  error.message);
 	return table;
 }
 
@@ -196,15 +207,15 @@ static void add_spent(struct table_builder *builder, uid_t uid, uint64_t spent_n
 /* Whether the end of a recording waits for it. */
 static bool is_prompt(const struct table_builder *builder, const struct job *job)
 {
-	return !job->is_slow && get_share(builder, job->owner) < MAX_WAITED_SHARE;
+	return !job->is_slow && get_share(builder, job->mapped.owner) < MAX_WAITED_SHARE;
 }
 
 /* other  was added before job */
 static bool is_before(const struct table_builder *builder, const struct job *job,
 		      const struct job *other)
 {
-	uint64_t share = get_share(builder, job->owner);
-	uint64_t other_share = get_share(builder, other->owner);
+	uint64_t share = get_share(builder, job->mapped.owner);
+	uint64_t other_share = get_share(builder, other->mapped.owner);
 
 	if (job->is_slow != other->is_slow)
 		return !job->is_slow;
@@ -288,7 +299,7 @@ static void *run_thread(void *context)
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running_prompt -= was_prompt;
 		builder->wall_ns += spent_ns;
-		add_spent(builder, job.owner, spent_ns);
+		add_spent(builder, job.mapped.owner, spent_ns);
 		if (job.is_slow)
 			builder->is_slow_running = false;
 		/* Another thread may wait for this one's end, or for the job. */
@@ -409,17 +420,14 @@ void table_builder_free(struct table_builder *builder)
 int table_builder_add(struct table_builder *builder, uint32_t file,
 		      const struct mapped_file *mapped)
 {
-	struct job job = {.file = file, .num_requests = 1, .owner = mapped->owner};
+	struct job job = {.file = file, .num_requests = 1, .mapped = *mapped};
 	struct job *added;
 
 	if (mapped->fd < 0)
 		return -EBADF;
-	job.fd = mapped->fd;
-	memcpy(job.build_id, mapped->build_id, mapped->build_id_size);
-	job.build_id_size = mapped->build_id_size;
-	job.path = strdup(mapped->path);
+	job.mapped.path = strdup(mapped->path);
 	pthread_mutex_lock(&builder->lock);
-	added = job.path ? array_add(&builder->jobs) : NULL;
+	added = job.mapped.path ? array_add(&builder->jobs) : NULL;
 	if (added) {
 		*added = job;
 		pthread_cond_signal(&builder->has_job);

@@ -582,7 +582,7 @@ static void frames_without_names_have_their_reasons(_unused_ void **state)
 	assert_says(&scene, "  frames       900 named (90.0%)\n"
 			    "               10 outside all known mappings\n"
 			    "               20 in files that could not be opened\n"
-			    "               30 in files that were replaced\n"
+			    "               30 in files that were replaced or overwritten\n"
 			    "               15 in code without symbols\n"
 			    "               25 not reached before symbolization was stopped\n");
 	assert_null(strstr(scene.text.data, "kernel functions have no names"));

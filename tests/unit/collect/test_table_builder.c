@@ -30,7 +30,11 @@ static struct mapped_file mapped_of(int fd)
 {
 	static char path[] = "/test/file";
 
-	return (struct mapped_file){.path = path, .fd = fd, .owner = file_owner_get(fd)};
+	struct mapped_file mapped = {.path = path, .fd = fd, .owner = file_owner_get(fd)};
+
+	if (fd >= 0)
+		assert_int_equal(file_version_read(fd, &mapped.version), 0);
+	return mapped;
 }
 
 static struct table_builder *start(unsigned int num_threads)
@@ -395,8 +399,11 @@ static void tables_that_nobody_took_are_freed(_unused_ void **state)
 	table_builder_free(NULL);
 }
 
-/* Whether the cache has the table of a file with these permissions once it was built. */
-static bool is_kept(mode_t mode)
+/*
+ * Whether the cache has the table of a file with these permissions once it was built. A file that
+ * was overwritten has none.
+ */
+static bool is_kept(mode_t mode, bool is_overwritten)
 {
 	static const uint8_t id[ID_SIZE] = {1, 2, 3};
 	char folder[TEST_PATH_BYTES];
@@ -418,9 +425,10 @@ static bool is_kept(mode_t mode)
 	mapped = mapped_of(fd);
 	memcpy(mapped.build_id, id, ID_SIZE);
 	mapped.build_id_size = ID_SIZE;
+	mapped.version.num_bytes += is_overwritten;
 	assert_int_equal(table_builder_add(builder, 1, &mapped), 0);
 	take_next(builder, &table);
-	assert_non_null(table);
+	assert_int_equal(table != NULL, !is_overwritten);
 	unwind_table_free(table);
 	is_there = !table_cache_load(cache, id, ID_SIZE, &table, NULL);
 	if (is_there)
@@ -435,10 +443,15 @@ static bool is_kept(mode_t mode)
 
 static void a_table_is_kept_only_when_no_ordinary_user_can_write_its_file(_unused_ void **state)
 {
-	assert_false(is_kept(0666));
-	assert_false(is_kept(0664));
+	assert_false(is_kept(0666, false));
+	assert_false(is_kept(0664, false));
 	/* The file is ours, and we may be anybody. */
-	assert_int_equal(is_kept(0644), geteuid() == 0);
+	assert_int_equal(is_kept(0644, false), geteuid() == 0);
+}
+
+static void a_table_of_another_content_is_neither_given_nor_kept(_unused_ void **state)
+{
+	assert_false(is_kept(0644, true));
 }
 
 struct kept {
@@ -556,6 +569,7 @@ int main(void)
 		cmocka_unit_test(what_waits_when_the_builder_is_freed_is_let_go),
 		cmocka_unit_test(tables_that_nobody_took_are_freed),
 		cmocka_unit_test(a_table_is_kept_only_when_no_ordinary_user_can_write_its_file),
+		cmocka_unit_test(a_table_of_another_content_is_neither_given_nor_kept),
 		cmocka_unit_test(without_a_build_id_a_table_is_kept_for_what_it_is_made_of),
 		cmocka_unit_test(a_table_is_shown_before_it_is_handed_over),
 	};

@@ -12,7 +12,7 @@ static void wait_for_job(struct table_builder *builder, uint32_t file, uid_t own
 	struct job *job = array_add(&builder->jobs);
 
 	assert_non_null(job);
-	*job = (struct job){.file = file, .owner = owner, .num_requests = num_requests};
+	*job = (struct job){.file = file, .mapped.owner = owner, .num_requests = num_requests};
 }
 
 /* Returns UINT32_MAX if no job may be taken. */
@@ -58,7 +58,7 @@ static void slow_files_come_last_and_one_at_a_time(_unused_ void **state)
 
 	add_spent(&builder, USER_B, 9 * NS_PER_SECOND);
 	for (uint32_t file = 1; file <= 2; file++) {
-		struct job slow = {.file = file, .owner = USER_A, .num_requests = 9};
+		struct job slow = {.file = file, .mapped.owner = USER_A, .num_requests = 9};
 
 		assert_true(put_back(&builder, &slow));
 	}

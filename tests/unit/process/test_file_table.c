@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/clock.h"
 #include "failing_memory.h"
 #include "fake_proc.h"
 #include "unit.h"
@@ -751,6 +752,147 @@ static void short_memory_is_no_missing_file(void **state)
 	}
 }
 
+#define OLD_ELF "\177ELFold"
+
+/* Only process 8 sees the file. time_ns  0: found by a scan */
+static uint32_t map_at(struct fixture *fixture, pid_t pid, uint64_t time_ns)
+{
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+	struct mapped_range range = {.pid = pid, .start = START, .end = END, .time_ns = time_ns};
+	struct file_identity identity = {.path = "/a.so"};
+	struct stat status;
+	uint32_t file;
+
+	assert_int_equal(stat(path.data, &status), 0);
+	identity.inode = status.st_ino;
+	identity.dev_major = major(status.st_dev);
+	identity.dev_minor = minor(status.st_dev);
+	assert_int_equal(file_table_add(fixture->files, &range, &identity, &file), 0);
+	return file;
+}
+
+static bool is_unchanged(const struct fixture *fixture, uint32_t file)
+{
+	return mapped_file_is_unchanged(file_table_get(fixture->files, file));
+}
+
+static void each_content_of_an_inode_is_a_file(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t old;
+	uint32_t new;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	old = map_at(fixture, 8, 0);
+	assert_int_equal(map_at(fixture, 8, 0), old);
+	assert_true(is_unchanged(fixture, old));
+	fake_proc_append(&fixture->proc, "8/root/a.so", " and new");
+	assert_false(is_unchanged(fixture, old));
+	new = map_at(fixture, 8, 0);
+	assert_int_not_equal(new, old);
+	assert_int_equal(map_at(fixture, 8, 0), new);
+	assert_true(is_unchanged(fixture, new));
+	assert_false(is_unchanged(fixture, old));
+}
+
+static void a_modification_time_alone_is_another_content(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000, .tv_nsec = 1}};
+	uint32_t old;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	old = map_at(fixture, 8, 0);
+	assert_int_equal(utimensat(AT_FDCWD, path.data, times, 0), 0);
+	assert_false(is_unchanged(fixture, old));
+	assert_int_not_equal(map_at(fixture, 8, 0), old);
+}
+
+static void links_and_permissions_leave_the_content(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+	_cleanup_(text_release) struct text other = fake_proc_path(&fixture->proc, "other");
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	file = map_at(fixture, 8, 0);
+	assert_int_equal(link(path.data, other.data), 0);
+	assert_int_equal(chmod(path.data, 0755), 0);
+	assert_int_equal(unlink(other.data), 0);
+	assert_true(is_unchanged(fixture, file));
+	assert_int_equal(map_at(fixture, 8, clock_now_ns()), file);
+}
+
+/* A JIT compiler's file is written while it is mapped. */
+static void memory_in_a_file_is_one_file(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", "JiTD");
+	file = map_at(fixture, 8, clock_now_ns() - NS_PER_SECOND);
+	assert_true(file_table_get(fixture->files, file)->fd >= 0);
+	fake_proc_append(&fixture->proc, "8/root/a.so", " grows");
+	assert_int_equal(map_at(fixture, 8, clock_now_ns() - NS_PER_SECOND), file);
+}
+
+static void a_content_newer_than_its_mapping_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t before_ns = clock_now_ns() - 10 * NS_PER_SECOND;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	assert_not_open(fixture, map_at(fixture, 8, before_ns), true);
+	file = map_at(fixture, 8, clock_now_ns());
+	assert_content(fixture, file, OLD_ELF);
+	/* Although the file is open by now. */
+	assert_not_open(fixture, map_at(fixture, 8, before_ns), true);
+	assert_int_equal(map_at(fixture, 8, clock_now_ns()), file);
+}
+
+/* Anybody can set such a time. */
+static void a_modification_time_in_the_future_proves_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1ll << 33}};
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	assert_int_equal(utimensat(AT_FDCWD, path.data, times, 0), 0);
+	assert_content(fixture, map_at(fixture, 8, clock_now_ns()), OLD_ELF);
+}
+
+static void a_content_that_was_not_seen_is_no_later_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t before_ns = clock_now_ns() - 10 * NS_PER_SECOND;
+	uint32_t gone;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	gone = map_at(fixture, 9, before_ns);
+	assert_not_open(fixture, gone, false);
+	file = map_at(fixture, 8, clock_now_ns());
+	assert_int_not_equal(file, gone);
+	assert_content(fixture, file, OLD_ELF);
+	assert_not_open(fixture, gone, false);
+}
+
+static void a_content_that_was_not_seen_may_be_an_earlier_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	file = map_at(fixture, 9, clock_now_ns());
+	assert_not_open(fixture, file, false);
+	assert_int_equal(map_at(fixture, 8, clock_now_ns()), file);
+	assert_content(fixture, file, OLD_ELF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -791,6 +933,14 @@ int main(void)
 		TEST(files_that_were_found_beyond_the_limit_are_closed),
 		TEST(a_user_gets_no_more_open_files_than_are_left),
 		TEST(what_is_known_of_files_is_bounded_by_user),
+		TEST(each_content_of_an_inode_is_a_file),
+		TEST(a_modification_time_alone_is_another_content),
+		TEST(links_and_permissions_leave_the_content),
+		TEST(memory_in_a_file_is_one_file),
+		TEST(a_content_newer_than_its_mapping_is_refused),
+		TEST(a_modification_time_in_the_future_proves_nothing),
+		TEST(a_content_that_was_not_seen_is_no_later_one),
+		TEST(a_content_that_was_not_seen_may_be_an_earlier_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,26 @@ static void a_file_that_cannot_be_opened_says_so(void **state)
 	assert_frame(scene, location, "[libx.so]", "libx.so", UNNAMED_NO_FILE);
 }
 
+/* Its inode is the same; the symbols in it are of no code that ran. */
+static void an_overwritten_file_gives_no_names(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t file = add_program(scene, "program", "work", &offset);
+	uint32_t location = add_location(scene, LOCATION_FILE, file, offset + 4);
+	char path[TEST_PATH_BYTES + 128];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s/program", scene->folder);
+	stream = fopen(path, "ae");
+	assert_non_null(stream);
+	fputs("more", stream);
+	assert_int_equal(fclose(stream), 0);
+	name_all(scene);
+	assert_frame(scene, location, "[program]", "program", UNNAMED_BUILD_ID_DIFFERS);
+	assert_false(symbolizer_is_outermost(scene->symbolizer, scene->profile, location));
+}
+
 static void a_file_that_is_not_elf_has_no_symbols(void **state)
 {
 	struct scene *scene = *state;
@@ -468,6 +488,7 @@ int main(void)
 		TEST(of_files_with_one_build_id_and_two_owners_each_names_its_own),
 		TEST(a_file_that_cannot_be_opened_says_so),
 		TEST(a_name_from_a_symbol_without_size_is_marked),
+		TEST(an_overwritten_file_gives_no_names),
 		TEST(a_file_that_is_not_elf_has_no_symbols),
 		TEST(kernel_addresses_are_named_by_kallsyms_and_events),
 		TEST(a_restricted_kernel_is_noticed),
