@@ -6,14 +6,20 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "process/jit_code.h"
 #include "process/jitdump.h"
 #include "process/perf_map.h"
 
+/* Pauses between looks at the path of a perf-map: with a name somewhere, and without one. */
+#define LOOK_NS          NS_PER_SECOND
+#define NAMELESS_LOOK_NS (20 * NS_PER_MS)
+
 void jit_files_init(struct jit_files *jit)
 {
-	*jit = (struct jit_files){.perf_map_fd = -1, .jitdump_fd = -1};
+	*jit = (struct jit_files){
+		.perf_map_fd = -1, .jitdump_fd = -1, .next_perf_map_fd = -1, .next_jitdump_fd = -1};
 }
 
 static void close_file(int *fd)
@@ -26,6 +32,8 @@ void jit_files_release(struct jit_files *jit)
 {
 	close_file(&jit->perf_map_fd);
 	close_file(&jit->jitdump_fd);
+	close_file(&jit->next_perf_map_fd);
+	close_file(&jit->next_jitdump_fd);
 	perf_map_free(jit->perf_map);
 	jitdump_free(jit->jitdump);
 	jit_files_init(jit);
@@ -36,6 +44,8 @@ void jit_files_empty(struct jit_files *jit)
 	struct jit_files emptied = {
 		.perf_map_fd = -1,
 		.jitdump_fd = -1,
+		.next_perf_map_fd = -1,
+		.next_jitdump_fd = -1,
 		.next_search_ns = jit->next_search_ns,
 		.owner = jit->owner,
 		.is_followed = jit->is_followed,
@@ -55,44 +65,96 @@ static void note_owner(struct jit_files *jit, int fd)
 		jit->owner = status.st_uid;
 }
 
-/* The watch ends with the file or the instance. Without a watch the file is read a little later. */
+/*
+ * A file that loses its name changes an attribute. The watch ends with the file or the instance.
+ * Without a watch the file is read a little later.
+ */
 static void watch(int watch_fd, int fd)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (watch_fd >= 0 && inotify_add_watch(watch_fd, path, IN_MODIFY) < 0)
+	if (watch_fd >= 0 && inotify_add_watch(watch_fd, path, IN_MODIFY | IN_ATTRIB) < 0)
 		log_debug("%s: cannot watch it", path);
 }
 
-static int search_perf_map(struct jit_files *jit, struct slow_opener *opener, const char *proc_root,
-			   pid_t pid, int watch_fd)
+/* Returns 0 or -ENOMEM; ret is unchanged if it cannot be opened. */
+static int open_perf_map(struct slow_opener *opener, const char *proc_root, pid_t pid, int *ret)
 {
 	struct error error = {0};
-	int err = perf_map_open(opener, proc_root, pid, &jit->perf_map_fd, &error);
+	int err = perf_map_open(opener, proc_root, pid, ret, &error);
 
 	if (err == -ENOMEM)
 		return err;
 	if (err && err != -ENOENT)
 		log_debug("%s, skipping", error.message);
-	if (err)
-		return 0;
+	return 0;
+}
+
+static int search_perf_map(struct jit_files *jit, struct slow_opener *opener, const char *proc_root,
+			   pid_t pid, int watch_fd)
+{
+	int err = open_perf_map(opener, proc_root, pid, &jit->perf_map_fd);
+
+	if (err || jit->perf_map_fd < 0)
+		return err;
 	jit->perf_map = perf_map_new();
 	if (!jit->perf_map) {
 		close_file(&jit->perf_map_fd);
 		return -ENOMEM;
 	}
+	jit->looked_ns = clock_now_ns();
 	note_owner(jit, jit->perf_map_fd);
 	watch(watch_fd, jit->perf_map_fd);
 	return 0;
 }
 
+/*
+ * Whether to look at the path again. A file that was replaced has no name any more, unless it was
+ * given another one.
+ */
+static bool may_be_replaced(struct jit_files *jit)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct stat status;
+	bool has_name;
+
+	if (jit->perf_map_fd < 0 || jit->next_perf_map_fd >= 0)
+		return false;
+	has_name = !fstat(jit->perf_map_fd, &status) && status.st_nlink;
+	if (now_ns - jit->looked_ns < (has_name ? LOOK_NS : NAMELESS_LOOK_NS))
+		return false;
+	jit->looked_ns = now_ns;
+	return true;
+}
+
+static int search_next_perf_map(struct jit_files *jit, struct slow_opener *opener,
+				const char *proc_root, pid_t pid, int watch_fd)
+{
+	struct stat old;
+	struct stat found;
+	int fd = -1;
+	int err = open_perf_map(opener, proc_root, pid, &fd);
+
+	if (err || fd < 0)
+		return err;
+	if (fstat(fd, &found) || fstat(jit->perf_map_fd, &old) ||
+	    (found.st_dev == old.st_dev && found.st_ino == old.st_ino)) {
+		close(fd);
+		return 0;
+	}
+	jit->next_perf_map_fd = fd;
+	watch(watch_fd, fd);
+	return 0;
+}
+
 /* Try a mapping as a jitdump. */
 static int try_jitdump(struct jit_files *jit, const char *proc_root, pid_t pid,
-		       const struct mapped_file *file, int watch_fd)
+		       const struct mapped_file *file, uint32_t number, int watch_fd)
 {
 	struct error error = {0};
 	pid_t inner_pid;
+	int *fd = jit->jitdump ? &jit->next_jitdump_fd : &jit->jitdump_fd;
 	int err;
 
 	if (file->fd < 0 || !jitdump_get_pid(file->path))
@@ -104,13 +166,37 @@ static int try_jitdump(struct jit_files *jit, const char *proc_root, pid_t pid,
 		log_debug("%s, skipping", error.message);
 		return 0;
 	}
-	jit->jitdump = jitdump_new(inner_pid);
-	if (!jit->jitdump)
-		return -ENOMEM;
-	note_owner(jit, file->fd);
-	jit->jitdump_fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	if (jit->jitdump_fd >= 0)
-		watch(watch_fd, jit->jitdump_fd);
+	if (!jit->jitdump) {
+		jit->jitdump = jitdump_new(inner_pid);
+		if (!jit->jitdump)
+			return -ENOMEM;
+		note_owner(jit, file->fd);
+	}
+	jit->jitdump_file = number;
+	*fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (*fd >= 0)
+		watch(watch_fd, *fd);
+	return 0;
+}
+
+/* A jitdump that was mapped later has a higher number. */
+static int search_jitdump(struct jit_files *jit, const char *proc_root, pid_t pid,
+			  const struct file_table *files, const struct mapping_list *mappings,
+			  int watch_fd)
+{
+	array_for_each (&mappings->sorted, mapping) {
+		int err;
+
+		if (jit->next_jitdump_fd >= 0)
+			break;
+		if (mapping->file == FILE_NONE ||
+		    (jit->jitdump && mapping->file <= jit->jitdump_file))
+			continue;
+		err = try_jitdump(jit, proc_root, pid, file_table_get(files, mapping->file),
+				  mapping->file, watch_fd);
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
@@ -127,17 +213,20 @@ int jit_files_search(struct jit_files *jit, const char *proc_root, pid_t pid,
 		if (err)
 			return err;
 	}
-	array_for_each (&mappings->sorted, mapping) {
-		if (jit->jitdump)
-			break;
-		if (mapping->file == FILE_NONE)
-			continue;
-		err = try_jitdump(jit, proc_root, pid, file_table_get(files, mapping->file),
-				  watch_fd);
-		if (err)
-			return err;
-	}
-	return 0;
+	return search_jitdump(jit, proc_root, pid, files, mappings, watch_fd);
+}
+
+int jit_files_search_next(struct jit_files *jit, const char *proc_root, pid_t pid,
+			  const struct file_table *files, const struct mapping_list *mappings,
+			  int watch_fd)
+{
+	int err = may_be_replaced(jit) ? search_next_perf_map(jit, file_table_get_opener(files),
+							      proc_root, pid, watch_fd)
+				       : 0;
+
+	if (err || !jit->jitdump)
+		return err;
+	return search_jitdump(jit, proc_root, pid, files, mappings, watch_fd);
 }
 
 static int read_jitdump(struct jit_files *jit, uint64_t limit_bytes)
@@ -162,29 +251,59 @@ static void take_off(uint64_t *left_bytes, uint64_t read_bytes)
 	*left_bytes -= read_bytes < *left_bytes ? read_bytes : *left_bytes;
 }
 
+static int read_one_jitdump(struct jit_files *jit, uint64_t *left_bytes)
+{
+	uint64_t before = jitdump_get_total_bytes(jit->jitdump);
+	int err = read_jitdump(jit, *left_bytes);
+
+	if (err == -ENOMEM)
+		return err;
+	take_off(left_bytes, jitdump_get_total_bytes(jit->jitdump) - before);
+	if (err)
+		finish_file(jit, &jit->jitdump_fd, err);
+	return 0;
+}
+
+static int read_one_perf_map(struct jit_files *jit, uint64_t *left_bytes)
+{
+	uint64_t before = perf_map_get_total_bytes(jit->perf_map);
+	int err = perf_map_refresh(jit->perf_map, jit->perf_map_fd, *left_bytes);
+
+	if (err == -ENOMEM)
+		return err;
+	take_off(left_bytes, perf_map_get_total_bytes(jit->perf_map) - before);
+	if (err)
+		finish_file(jit, &jit->perf_map_fd, err);
+	return 0;
+}
+
+/* Whether there is another file in the place of one that was read: it is the open one now. */
+static bool take_next(int *fd, int *next)
+{
+	if (*next < 0)
+		return false;
+	close_file(fd);
+	*fd = *next;
+	*next = -1;
+	return true;
+}
+
 int jit_files_read(struct jit_files *jit, uint64_t *left_bytes)
 {
-	uint64_t before;
-	int err;
+	int err = 0;
 
-	if (jit->jitdump_fd >= 0 && *left_bytes) {
-		before = jitdump_get_total_bytes(jit->jitdump);
-		err = read_jitdump(jit, *left_bytes);
-		if (err == -ENOMEM)
-			return err;
-		take_off(left_bytes, jitdump_get_total_bytes(jit->jitdump) - before);
+	do {
+		if (jit->jitdump_fd >= 0 && *left_bytes)
+			err = read_one_jitdump(jit, left_bytes);
 		if (err)
-			finish_file(jit, &jit->jitdump_fd, err);
-	}
-	if (jit->perf_map_fd >= 0 && *left_bytes) {
-		before = perf_map_get_total_bytes(jit->perf_map);
-		err = perf_map_refresh(jit->perf_map, jit->perf_map_fd, *left_bytes);
-		if (err == -ENOMEM)
 			return err;
-		take_off(left_bytes, perf_map_get_total_bytes(jit->perf_map) - before);
+	} while (*left_bytes && take_next(&jit->jitdump_fd, &jit->next_jitdump_fd));
+	do {
+		if (jit->perf_map_fd >= 0 && *left_bytes)
+			err = read_one_perf_map(jit, left_bytes);
 		if (err)
-			finish_file(jit, &jit->perf_map_fd, err);
-	}
+			return err;
+	} while (*left_bytes && take_next(&jit->perf_map_fd, &jit->next_perf_map_fd));
 	jit->size_bytes = 0;
 	if (jit->jitdump)
 		jit->size_bytes += jit_code_get_size_bytes(jitdump_get_code(jit->jitdump));

@@ -21,6 +21,10 @@ struct jit_files {
 	struct jitdump *jitdump;   /* likewise */
 	int perf_map_fd;           /* -1: not open, or finished */
 	int jitdump_fd;
+	int next_perf_map_fd; /* another file in its place, read after its rest; -1: none */
+	int next_jitdump_fd;
+	uint32_t jitdump_file;    /* its number in the file table, with jitdump */
+	uint64_t looked_ns;       /* last look at the path of the perf-map */
 	uint64_t next_search_ns;  /* next search for missing files */
 	uint64_t size_bytes;      /* memory of their names */
 	uid_t owner;              /* of the files; of the one found first */
@@ -42,6 +46,14 @@ void jit_files_release(struct jit_files *jit);
 _must_check_ int jit_files_search(struct jit_files *jit, const char *proc_root, pid_t pid,
 				  const struct file_table *files,
 				  const struct mapping_list *mappings, int watch_fd);
+
+/*
+ * Search for files that have taken the place of those that are known: a perf-map at its path, a
+ * jitdump that was mapped later. Arguments and result as above.
+ */
+_must_check_ int jit_files_search_next(struct jit_files *jit, const char *proc_root, pid_t pid,
+				       const struct file_table *files,
+				       const struct mapping_list *mappings, int watch_fd);
 
 /*
  * Read the data appended since the last time.

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "process/code_owner.h"
+#include "process/growing_file.h"
 #include "process/jit_code.h"
 
 #define MAGIC               0x4a695444u
@@ -38,6 +39,7 @@ struct jitdump {
 	bool has_header;
 	bool is_swapped; /* its byte order is not ours */
 	bool has_foreign_clock;
+	struct growing_file file;
 };
 
 struct jitdump *jitdump_new(pid_t pid)
@@ -293,6 +295,19 @@ int jitdump_add_bytes(struct jitdump *dump, const void *data, size_t size, uint6
 	return 0;
 }
 
+/* Start again if the file was written anew. Returns 0 or negative errno. */
+static int check_file(struct jitdump *dump, int fd, bool *ret_is_new)
+{
+	uint64_t size_bytes;
+	int err = growing_file_check(&dump->file, fd, ret_is_new, &size_bytes);
+
+	if (err || !*ret_is_new)
+		return err;
+	dump->read_bytes = 0;
+	dump->has_header = false;
+	return 0;
+}
+
 int jitdump_refresh(struct jitdump *dump, int fd, uint64_t limit_bytes)
 {
 	uint8_t chunk[CHUNK_BYTES];
@@ -301,6 +316,7 @@ int jitdump_refresh(struct jitdump *dump, int fd, uint64_t limit_bytes)
 	size_t num_before = jit_code_count_until(dump->code, UINT64_MAX);
 	struct stat status;
 	uint64_t used;
+	bool is_new;
 
 	dump->latest_ns = now_ns;
 	dump->offset_ns = clock_get_offset_ns(CLOCK_MONOTONIC);
@@ -312,7 +328,16 @@ int jitdump_refresh(struct jitdump *dump, int fd, uint64_t limit_bytes)
 			got = 0;
 		if (got < 0)
 			return -errno;
+		/* It may have been written anew before these bytes were read. */
+		err = check_file(dump, fd, &is_new);
+		if (err)
+			return err;
+		used = 1;
+		if (is_new)
+			continue;
 		err = jitdump_add_bytes(dump, chunk, (size_t)got, &used);
+		growing_file_note(&dump->file, dump->read_bytes, chunk,
+				  used < (uint64_t)got ? (size_t)used : (size_t)got);
 		dump->read_bytes += used;
 		dump->total_bytes += used < (uint64_t)got ? used : (uint64_t)got;
 		if (err)

@@ -44,7 +44,8 @@ _must_check_ int jitdump_check(const char *proc_root, pid_t pid, const char *pat
 			       pid_t *ret_pid, struct error *error);
 
 /*
- * Add the data appended to the file since the last call. The file position stays.
+ * Add the data appended to the file since the last call. If the file was written anew, or is another
+ * one than before, all its records are new. The file position stays.
  *
  * limit_bytes   the rest is left for the next time
  *

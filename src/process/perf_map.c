@@ -2,6 +2,7 @@
  * The file contains no times, so its growth has to provide them: lines added since the last read
  * are newer than that. The last new line has the time of the file's latest change. The others were
  * added at some time in between, and count from its start on; frequent reads keep their number low.
+ * If the file is written anew, all its lines are new.
  */
 #include "process/perf_map.h"
 
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "process/growing_file.h"
 #include "process/jit_code.h"
 
 #define READ_MAX_BYTES (128ull << 20)
@@ -24,9 +26,10 @@ struct perf_map {
 	struct jit_code *code;
 	uint64_t num_malformed;
 	uint64_t read_bytes;  /* of the file; the next line starts here */
-	uint64_t total_bytes; /* ever read, again if the file shrank */
+	uint64_t total_bytes; /* ever read, again if the file was written anew */
 	uint64_t read_ns;     /* when the file was read to its end; 0: never */
 	bool is_in_long_line; /* the next newline ends a line that was too long */
+	struct growing_file file;
 };
 
 struct perf_map_line {
@@ -165,7 +168,28 @@ static int add_chunk(struct perf_map *map, const char *chunk, size_t size)
 		map->is_in_long_line = true;
 		done = size;
 	}
+	growing_file_note(&map->file, map->read_bytes, chunk, done);
 	map->read_bytes += done;
+	return 0;
+}
+
+/*
+ * Start again if the file was written anew. Another file may have been written before the last one
+ * was read. ret_bytes  its size. Returns 0 or negative errno.
+ */
+static int check_file(struct perf_map *map, int fd, bool *ret_is_new, uint64_t *ret_bytes)
+{
+	int err = growing_file_check(&map->file, fd, ret_is_new, ret_bytes);
+	uint64_t written_ns;
+
+	if (err || !*ret_is_new)
+		return err;
+	written_ns = clock_from_calendar_ns(&map->file.version.modified);
+	if (written_ns < map->read_ns)
+		map->read_ns = written_ns;
+	map->num_malformed = 0;
+	map->read_bytes = 0;
+	map->is_in_long_line = false;
 	return 0;
 }
 
@@ -176,22 +200,19 @@ int perf_map_refresh(struct perf_map *map, int fd, uint64_t limit_bytes)
 	uint64_t num_before = jit_code_count_until(map->code, UINT64_MAX);
 	uint64_t done_bytes = 0;
 	uint64_t before;
+	uint64_t size_bytes;
 	struct stat status;
+	bool is_new;
+	int err = check_file(map, fd, &is_new, &size_bytes);
 
-	if (fstat(fd, &status))
-		return -errno;
-	if ((uint64_t)status.st_size == map->read_bytes) {
+	if (err)
+		return err;
+	if (size_bytes == map->read_bytes) {
 		map->read_ns = now_ns;
 		return 0;
 	}
-	if ((uint64_t)status.st_size < map->read_bytes) {
-		map->num_malformed = 0;
-		map->read_bytes = 0;
-		map->is_in_long_line = false;
-	}
 	do {
 		ssize_t got = -1;
-		int err;
 
 		if (map->total_bytes >= READ_MAX_BYTES)
 			return -EFBIG;
@@ -201,12 +222,18 @@ int perf_map_refresh(struct perf_map *map, int fd, uint64_t limit_bytes)
 		if (got < 0)
 			return -errno;
 		before = map->read_bytes;
+		/* It may have been written anew before these bytes were read. */
+		err = check_file(map, fd, &is_new, &size_bytes);
+		if (err)
+			return err;
+		if (is_new)
+			continue;
 		err = add_chunk(map, chunk, (size_t)got);
 		if (err)
 			return err;
 		done_bytes += map->read_bytes - before;
 		map->total_bytes += map->read_bytes - before;
-	} while (map->read_bytes > before && done_bytes < limit_bytes);
+	} while ((is_new || map->read_bytes > before) && done_bytes < limit_bytes);
 	if (done_bytes >= limit_bytes)
 		return 0;
 	/* The file's own time may be early by up to a timer interrupt of the kernel. */

@@ -41,7 +41,8 @@ _must_check_ int perf_map_open(struct slow_opener *opener, const char *proc_root
 
 /*
  * Add the data appended to the file since the last call for this map (a line without its newline is
- * left for the next time). If the file shrank, all its lines are new. The file position stays.
+ * left for the next time). If the file was written anew, or is another one than before, all its lines
+ * are new. The file position stays.
  *
  * limit_bytes   the rest is left for the next time
  *
@@ -60,7 +61,7 @@ _must_check_ int perf_map_add_text(struct perf_map *map, const char *text, size_
 /* The named code, by time; borrowed. */
 const struct jit_code *perf_map_get_code(const struct perf_map *map);
 
-/* Bytes read of the file; counted again if it shrank. */
+/* Bytes read of the file; counted again if it was written anew. */
 uint64_t perf_map_get_total_bytes(const struct perf_map *map);
 
 uint64_t perf_map_get_malformed_count(const struct perf_map *map);

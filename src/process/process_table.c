@@ -942,6 +942,16 @@ static bool take_changes(struct process_table *table)
 	return table->watch_fd >= 0 && read(table->watch_fd, events, sizeof(events)) > 0;
 }
 
+/* The path belongs to the current image, as in process_table_follow_code(). */
+static int search_next_jit_files(struct process_table *table, struct process_image *image)
+{
+	if (image->process.is_exited || !image->code ||
+	    image != find_current(table, (pid_t)image->process.pid))
+		return 0;
+	return jit_files_search_next(&image->code->jit, table->proc_root, (pid_t)image->process.pid,
+				     table->files, &image->code->mappings, table->watch_fd);
+}
+
 /* If the limit is reached, the next call starts with the files that were left. */
 static int read_all_code(struct process_table *table, uint64_t *left_bytes)
 {
@@ -952,8 +962,10 @@ static int read_all_code(struct process_table *table, uint64_t *left_bytes)
 	for (size_t i = 0; i < num_jits && *left_bytes; i++) {
 		size_t number = (table->first_jit + i) % num_jits;
 		uint32_t id = table->jits.items[number];
-		int err = read_jit_files(table, table->images.items[id], left_bytes);
+		int err = search_next_jit_files(table, table->images.items[id]);
 
+		if (!err)
+			err = read_jit_files(table, table->images.items[id], left_bytes);
 		if (err)
 			return err;
 		if (!*left_bytes)

@@ -1,7 +1,9 @@
 /* Runs code in memory that it makes again at the same address, the n-th generation as
    gen_even for 100 ms of CPU time, or as gen_odd for 50 ms. Names them in a perf-map, or in a jitdump with times of
-   CLOCK_MONOTONIC or of a clock of its own. Says what CPU time they took:
-   rewrites SECONDS map|dump|foreign-dump [UID-THAT-OWNS-THE-DUMP], in the folder where that goes. */
+   CLOCK_MONOTONIC or of a clock of its own. Writes the whole file again for each generation (anew-), or another file in
+   its place (next-); then generations take four times as long. Says what CPU time they took:
+   rewrites SECONDS [anew-|next-]map|[anew-|next-]dump|foreign-dump [UID-THAT-OWNS-THE-DUMP], in the folder where that
+   goes. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,7 +31,17 @@ struct load {
 	unsigned char code[sizeof(code)];
 };
 
-static int open_dump(int is_foreign, const char *owner)
+/* How a file is written: it grows, or is written whole for each generation, in its place or as another one. */
+enum writing { GROWS, ANEW, NEXT };
+
+static int open_file(const char *path, enum writing writing)
+{
+	if (writing == NEXT)
+		unlink(path);
+	return open(path, O_RDWR | O_CREAT | (writing == ANEW ? O_TRUNC : O_EXCL), 0600);
+}
+
+static int open_dump(int is_foreign, const char *owner, enum writing writing)
 {
 	struct header header = {.magic = 0x4a695444,
 				.version = 1,
@@ -40,7 +52,7 @@ static int open_dump(int is_foreign, const char *owner)
 	int fd;
 
 	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	fd = open_file(path, writing);
 	if (fd < 0 || write(fd, &header, sizeof(header)) != sizeof(header))
 		return -1;
 	if (owner && fchown(fd, (uid_t)atoi(owner), (gid_t)-1))
@@ -51,12 +63,12 @@ static int open_dump(int is_foreign, const char *owner)
 	return fd;
 }
 
-static int open_map(void)
+static int open_map(enum writing writing)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	return open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	return open_file(path, writing);
 }
 
 static const char *get_name(unsigned generation)
@@ -99,8 +111,12 @@ static __attribute__((noinline)) void run_code(const unsigned char *start, uint6
 int main(int argc, char **argv)
 {
 	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
-	int is_map = argc < 3 || strcmp(argv[2], "map") == 0;
-	int is_foreign = argc >= 3 && strcmp(argv[2], "foreign-dump") == 0;
+	const char *kind = argc < 3 ? "map" : argv[2];
+	enum writing writing = strncmp(kind, "anew-", 5) == 0   ? ANEW
+			       : strncmp(kind, "next-", 5) == 0 ? NEXT
+								: GROWS;
+	int is_map = strstr(kind, "map") != NULL;
+	int is_foreign = strcmp(kind, "foreign-dump") == 0;
 	uint64_t used_ns[2] = {0};
 	unsigned char *memory;
 	int fd;
@@ -108,7 +124,7 @@ int main(int argc, char **argv)
 	if (sizeof(code) == 1)
 		return 77; /* no code for this machine */
 	memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	fd = is_map ? open_map() : open_dump(is_foreign, argc > 3 ? argv[3] : NULL);
+	fd = is_map ? open_map(writing) : open_dump(is_foreign, argc > 3 ? argv[3] : NULL, writing);
 	if (memory == MAP_FAILED || fd < 0)
 		return 1;
 	for (unsigned generation = 0; read_cpu_ns() < end_ns; generation++) {
@@ -120,11 +136,25 @@ int main(int argc, char **argv)
 		if (mprotect(memory, PAGE_BYTES, PROT_READ | PROT_EXEC))
 			return 1;
 		__builtin___clear_cache((char *)memory, (char *)memory + sizeof(code));
+		if (writing != GROWS && generation) {
+			close(fd);
+			fd = is_map ? open_map(writing) : open_dump(is_foreign, NULL, writing);
+			if (fd < 0)
+				return 1;
+		}
+		/* A file that is written anew is never shorter than before. */
+		for (unsigned i = 0; writing != GROWS && i < generation; i++) {
+			if (is_map)
+				name_in_map(fd, memory + PAGE_BYTES, i);
+			else
+				name_in_dump(fd, memory + PAGE_BYTES, is_foreign, i);
+		}
 		if (is_map)
 			name_in_map(fd, memory, generation);
 		else
 			name_in_dump(fd, memory, is_foreign, generation);
-		run_code(memory, start_ns + (generation % 2 ? 1 : 2) * GENERATION_NS);
+		run_code(memory, start_ns + (generation % 2 ? 1 : 2) * (writing == GROWS ? 1 : 4) *
+						    GENERATION_NS);
 		used_ns[generation % 2] += read_cpu_ns() - start_ns;
 	}
 	printf("%llu %llu\n", (unsigned long long)used_ns[0], (unsigned long long)used_ns[1]);

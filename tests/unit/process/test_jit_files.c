@@ -206,6 +206,24 @@ static void nothing_is_read_without_bytes_left(void **state _unused_)
 	assert_null(jit_files_find(&jit, 0x1010, LATE_NS));
 }
 
+static void another_perf_map_in_its_place_is_read_after_it(void **state _unused_)
+{
+	static const char text[] = "1000 100 next\n";
+	uint64_t left = 1 << 20;
+	int old_fd;
+
+	add_perf_map();
+	old_fd = jit.perf_map_fd;
+	jit.next_perf_map_fd = open_bytes(text, strlen(text));
+	assert_int_equal(jit_files_read(&jit, &left), 0);
+	assert_false(is_open(old_fd));
+	assert_true(is_open(jit.perf_map_fd));
+	assert_int_equal(jit.next_perf_map_fd, -1);
+	assert_int_equal(left, (1 << 20) - strlen(MAP_TEXT) - strlen(text));
+	assert_string_equal(jit_files_find(&jit, 0x1010, LATE_NS), "next");
+	assert_string_equal(jit_files_find(&jit, 0x2010, LATE_NS), "second");
+}
+
 static void emptied_files_have_no_names_for_good(void **state _unused_)
 {
 	const struct mapping_list mappings = {0};
@@ -244,6 +262,7 @@ int main(void)
 		TEST(without_memory_nothing_is_closed),
 		TEST(bytes_that_were_read_are_taken_off),
 		TEST(nothing_is_read_without_bytes_left),
+		TEST(another_perf_map_in_its_place_is_read_after_it),
 		TEST(emptied_files_have_no_names_for_good),
 	};
 

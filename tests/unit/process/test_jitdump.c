@@ -385,6 +385,37 @@ static void code_has_a_largest_size(_unused_ void **state)
 	jitdump_free(dump);
 }
 
+static void a_file_that_is_written_anew_is_read_anew(_unused_ void **state)
+{
+	_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
+	_cleanup_(release) struct jitdump_writer again = {.pid = PID};
+	_cleanup_(release) struct jitdump_writer next = {.pid = PID};
+	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int next_fd = -1;
+	struct jitdump *dump = jitdump_new(PID);
+
+	jitdump_put_header(&writer, 0);
+	jitdump_put_load(&writer, 1, 0x1000, 0x10, "a");
+	jitdump_put_header(&again, 0);
+	jitdump_put_load(&again, 2, 0x2000, 0x10, "other");
+	jitdump_put_load(&again, 3, 0x1000, 0x10, "b");
+	jitdump_put_header(&next, 0);
+	jitdump_put_load(&next, 4, 0x1000, 0x10, "c");
+	fd = file_of(&writer);
+	next_fd = file_of(&next);
+	assert_int_equal(jitdump_refresh(dump, fd, UINT64_MAX), 0);
+	assert_name_at(dump, clock_now_ns(), 0x1000, "a");
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(pwrite(fd, again.text.data, again.text.length, 0), again.text.length);
+	assert_int_equal(jitdump_refresh(dump, fd, UINT64_MAX), 0);
+	assert_name_at(dump, clock_now_ns(), 0x1000, "b");
+	assert_name_at(dump, clock_now_ns(), 0x2000, "other");
+	assert_int_equal(jitdump_refresh(dump, next_fd, UINT64_MAX), 0);
+	assert_name_at(dump, clock_now_ns(), 0x1000, "c");
+	assert_int_equal(jitdump_get_malformed_count(dump), 0);
+	jitdump_free(dump);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +433,7 @@ int main(void)
 		cmocka_unit_test(times_of_another_clock_are_those_of_reading),
 		cmocka_unit_test(the_name_of_the_file_has_the_pid),
 		cmocka_unit_test(only_the_process_itself_may_name_its_code),
+		cmocka_unit_test(a_file_that_is_written_anew_is_read_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

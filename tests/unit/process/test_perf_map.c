@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -385,6 +386,83 @@ static void a_file_that_shrinks_again_and_again_is_done_with(_unused_ void **sta
 	perf_map_free(map);
 }
 
+static void rewrite(int fd, const char *text)
+{
+	assert_int_equal(ftruncate(fd, 0), 0);
+	append(fd, text);
+}
+
+static void a_file_that_is_written_anew_is_read_anew(_unused_ void **state)
+{
+	static const char *const texts[] = {
+		"1000 10 same\n3000 10 a_1\n", /* of the same size */
+		"1000 10 diff\n3000 10 a_1\n", /* only its first line is another */
+		"2000 10 longer\n1000 10 longer\n3000 10 longer\n",
+		"2000 10 longer\n1000 10 again!\n3000 10 longer\n2000 10 more\n",
+	};
+	_cleanup_close_ int fd = file_of("1000 10 a_00\n3000 10 a_0\n");
+	struct perf_map *map = perf_map_new();
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 0x1000, "a_00");
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		static const char *const names[] = {"same", "diff", "longer", "again!"};
+
+		rewrite(fd, texts[i]);
+		assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+		assert_name(map, 0x1000, names[i]);
+		assert_int_equal(perf_map_get_malformed_count(map), 0);
+	}
+	assert_name(map, 0x2000, "more");
+	perf_map_free(map);
+}
+
+static void names_of_a_file_written_anew_are_newer_than_the_last_reading(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\n");
+	struct perf_map *map = perf_map_new();
+	uint64_t read_ns;
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	read_ns = clock_now_ns();
+	rewrite(fd, "1000 10 c\n2000 10 d\n");
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_string_equal(find_name_at(map, 0x1000, read_ns - NS_PER_SECOND), "a");
+	assert_string_equal(find_name_at(map, 0x1000, clock_now_ns()), "c");
+	perf_map_free(map);
+}
+
+/* The last bytes alone are compared where a file is long. */
+static void a_long_file_that_is_written_anew_is_read_anew(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of_many(20000);
+	struct perf_map *map = perf_map_new();
+	_cleanup_(text_release) struct text text = {0};
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 19999 * 16, "f19999");
+	for (unsigned i = 0; i < 20000; i++)
+		text_printf(&text, "%x 10 g%u\n", i * 16, i);
+	rewrite(fd, text.data);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 0, "g0");
+	assert_name(map, 19999 * 16, "g19999");
+	perf_map_free(map);
+}
+
+static void another_file_in_its_place_is_read_whole(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\n");
+	_cleanup_close_ int next = file_of("1000 10 a\n2000 10 b\n1000 10 c\n");
+	struct perf_map *map = perf_map_new();
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_int_equal(perf_map_refresh(map, next, UINT64_MAX), 0);
+	assert_name(map, 0x1000, "c");
+	assert_int_equal(perf_map_get_total_bytes(map), 50);
+	perf_map_free(map);
+}
+
 /* A pid that no machine has. */
 #define PID 2000000001
 
@@ -587,6 +665,10 @@ int main(void)
 		cmocka_unit_test(links_are_refused),
 		cmocka_unit_test(a_fifo_is_refused_without_being_opened),
 		cmocka_unit_test(the_file_of_another_user_is_refused),
+		cmocka_unit_test(a_file_that_is_written_anew_is_read_anew),
+		cmocka_unit_test(names_of_a_file_written_anew_are_newer_than_the_last_reading),
+		cmocka_unit_test(a_long_file_that_is_written_anew_is_read_anew),
+		cmocka_unit_test(another_file_in_its_place_is_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,46 @@
+/*
+ * A file that another process appends to, and that is read while it grows. It may also be written
+ * anew, without ever being shorter, or another file may take its place. Its inode shows that, or
+ * the first and last bytes that were read of it.
+ */
+#ifndef PROCESS_GROWING_FILE_H
+#define PROCESS_GROWING_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "process/file_version.h"
+
+#define GROWING_FILE_MARK_BYTES 4096
+
+/* All 0: nothing was read. */
+struct growing_file {
+	dev_t device;
+	ino_t inode;
+	struct file_version version; /* when it was checked last */
+	bool is_settled;             /* a later write would have changed the version */
+	uint64_t end;                /* of the bytes that were read */
+	size_t head_bytes;
+	size_t tail_bytes;
+	char head[GROWING_FILE_MARK_BYTES]; /* at the start of the file */
+	char tail[GROWING_FILE_MARK_BYTES]; /* before the end */
+};
+
+/*
+ * Check it before reading on.
+ *
+ * ret_is_new   the file no longer has the bytes that were read: all of it is to be read again
+ * ret_bytes    its size
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int growing_file_check(struct growing_file *file, int fd, bool *ret_is_new,
+				    uint64_t *ret_bytes);
+
+/* Note bytes that were read, which are at this offset. */
+void growing_file_note(struct growing_file *file, uint64_t offset, const void *bytes, size_t size);
+
+#endif
