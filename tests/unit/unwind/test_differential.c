@@ -158,6 +158,7 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 
 	switch ((enum unwind_cfa_op)rule->cfa_op) {
 	case UNWIND_CFA_SP:
+	case UNWIND_CFA_CLONE: /* in the thread that created one: ax is not 0 here */
 		return registers[REGISTER_SP] + offset;
 	case UNWIND_CFA_FP:
 		return registers[REGISTER_FP] + offset;
@@ -197,7 +198,6 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 	case UNWIND_CFA_SIGNAL:
 		return read_memory(registers[REGISTER_SP] + 160);
 	case UNWIND_CFA_GOROUTINE: /* libdw knows nothing of them */
-	case UNWIND_CFA_CLONE:
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_STOP:
 	case UNWIND_CFA_UNSUPPORTED:
@@ -332,6 +332,24 @@ static bool is_swapcontext(const struct comparison *comparison, Dwarf_Frame *fra
 	       pc >= start && pc < end;
 }
 
+/* From here on, code calls a function or has called it, and ends the thread: mov $60,…%eax; syscall. */
+static bool ends_thread(const struct comparison *comparison)
+{
+	static const uint8_t forms[][9] = {{0xb8, 60, 0, 0, 0, 0x0f, 0x05},
+					   {0x48, 0xc7, 0xc0, 60, 0, 0, 0, 0x0f, 0x05}};
+	static const size_t sizes[] = {7, 9};
+	uint8_t code[40];
+
+	/* The address may be the last byte of such an instruction. */
+	if (objfile_read_code(comparison->objfile, comparison->registers[REGISTER_RA] - 8, code,
+			      sizeof(code)))
+		return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(forms); i++)
+		if (memmem(code, sizeof(code), forms[i], sizes[i]))
+			return true;
+	return false;
+}
+
 static uint64_t apply_ra(const struct comparison *comparison, const struct unwind_rule *rule,
 			 uint64_t cfa)
 {
@@ -356,9 +374,10 @@ static bool is_frame_same(struct comparison *comparison, Dwarf_Frame *frame,
 	Dwarf_Op *ops;
 	size_t num_ops;
 
-	/* glibc does not say that __start_context is outermost. */
+	/* Nothing says that glibc's __start_context is outermost, or a new thread's part of clone(). */
 	if (rule->cfa_op == UNWIND_CFA_STOP)
 		return ask_register(comparison, frame, REGISTER_RA, 0, &ra) == ANSWER_UNDEFINED ||
+		       ends_thread(comparison) ||
 		       context_start_is_at(comparison->objfile, comparison->registers[REGISTER_RA],
 					   CONTEXT_START_MAX_BYTES);
 	if (rule->cfa_op == UNWIND_CFA_CONTEXT && is_swapcontext(comparison, frame))
