@@ -70,7 +70,7 @@ done
 
 # A wait for several futexes is one for futexes, too. Their addresses are not known.
 record --locks --period "${period_us}us" --buffer-size 64M -o "$TMPDIR/several.pb.gz" --stats "$TMPDIR/several.json" -- \
-    "$WORKLOADS/nofp_waitv" 20 >"$TMPDIR/several.truth"
+    "$WORKLOADS/nofp_waitv" 100 >"$TMPDIR/several.truth"
 read -r waited_ns <"$TMPDIR/several.truth"
 if [[ $waited_ns != none ]]; then
     expect_off_cpu_adds_up "$TMPDIR/several.json"
