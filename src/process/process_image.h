@@ -29,7 +29,7 @@ struct image_code {
 	uint64_t next_runtime_ns;  /* when to ask for its runtime's options again */
 	/* File mappings in the place of memory that may contain copies of the files. */
 	struct mapping_list replaced;
-	uint32_t num_looks;         /* replaced_text.h */
+	uint32_t num_looks; /* replaced_text.h */
 	/* Version of the last exec or scan: before it, other code may have been at any address. */
 	uint32_t base_version;
 	uint32_t replacing_version; /* process_get_replacing_version() */

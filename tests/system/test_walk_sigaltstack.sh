@@ -10,7 +10,7 @@ need_recording
 [[ $(uname -m) = x86_64 ]] || skip "signal frames are walked on x86-64 only"
 
 # Its outermost frame is the code that signal handlers return to.
-chain='^nofp_sigaltstack;[^;]+;trampoline;bootstrap;run_coroutine'
+chain='^nofp_altstack;[^;]+;trampoline;bootstrap;run_coroutine'
 # expect_coroutines FOLDED
 expect_coroutines() {
     local whole
@@ -21,15 +21,15 @@ expect_coroutines() {
     ! grep -m 1 -E ';(main|make_coroutine);.*;run_coroutine[; ]' "$1" || fail "the coroutine has a caller"
 }
 
-record_walk nofp_sigaltstack 0.7
-expect_coroutines "$TMPDIR/nofp_sigaltstack.folded"
+record_walk nofp_altstack 0.7
+expect_coroutines "$TMPDIR/nofp_altstack.folded"
 
 # The same where the table comes later, and the stack is copied.
-record_held nofp_sigaltstack 60 400 -F 999 --buffer-size 128M
+record_held nofp_altstack 60 400 -F 999 --buffer-size 128M
 wait_for_cpu_time 100 "$program"
 stop_recording
-expect_account_adds_up "$TMPDIR/nofp_sigaltstack.json"
-recovered=$(stats_get "$TMPDIR/nofp_sigaltstack.json" user_stacks.recovered)
+expect_account_adds_up "$TMPDIR/nofp_altstack.json"
+recovered=$(stats_get "$TMPDIR/nofp_altstack.json" user_stacks.recovered)
 echo "$recovered stacks were walked later"
 ((recovered >= 50)) || fail "only $recovered stacks were walked later, expected at least 50"
-expect_coroutines "$TMPDIR/nofp_sigaltstack.folded"
+expect_coroutines "$TMPDIR/nofp_altstack.folded"

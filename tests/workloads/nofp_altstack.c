@@ -1,7 +1,7 @@
 /*
  * Coroutines as QEMU makes them with sigaltstack: a signal handler runs on the coroutine's stack and is left; later the
  * thread jumps back into it by siglongjmp, and the stack is no longer one for signal handlers:
- * nofp_sigaltstack [SECONDS].
+ * nofp_altstack [SECONDS].
  *
  * Meanwhile other functions use the part of the thread's stack that the signal has interrupted: it holds zeros, other
  * bytes, return addresses, or all that was there.
