@@ -253,6 +253,19 @@ static bool is_in_function(struct unwind_table_builder *builder, size_t num_desc
 	return false;
 }
 
+/* Put the functions in order, within the code and disjoint. */
+static int sort_functions(struct unwind_table_builder *builder)
+{
+	int err;
+
+	clip_to_code(builder);
+	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+	if (err)
+		return err;
+	trim_functions(builder);
+	return 0;
+}
+
 static uint64_t get_search_limit(const struct unwind_table_builder *builder)
 {
 	return builder->code.may_have_c_library ? SEARCH_OF_LIBRARY_MAX_BYTES : SEARCH_MAX_BYTES;
@@ -282,12 +295,7 @@ static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 	}
 	if (builder->reader.functions.length == num_described)
 		return 0;
-	clip_to_code(builder);
-	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
-	if (err)
-		return err;
-	trim_functions(builder);
-	return 0;
+	return sort_functions(builder);
 }
 
 /* Add code without other information, from its instructions. */
@@ -316,7 +324,6 @@ static bool is_described(const struct unwind_table_builder *builder, size_t num_
 static int add_clone_children(struct unwind_table_builder *builder)
 {
 	size_t num_described = builder->reader.functions.length;
-	int err;
 
 	array_for_each (&builder->clone_children.items, child) {
 		struct frame_function *function;
@@ -332,11 +339,7 @@ static int add_clone_children(struct unwind_table_builder *builder)
 	}
 	if (builder->reader.functions.length == num_described)
 		return 0;
-	clip_to_code(builder);
-	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
-	if (!err)
-		trim_functions(builder);
-	return err;
+	return sort_functions(builder);
 }
 
 /* Drop functions too far from the first one to have a page. */
@@ -713,8 +716,9 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 			return err;
 	}
 	err = mend_signal_returns(builder, function);
-	if (!err)
-		err = mend_clone_children(builder, function);
+	if (err)
+		return err;
+	err = mend_clone_children(builder, function);
 	if (err)
 		return err;
 	if (starts_with_signal_return(builder, function)) {
@@ -839,11 +843,9 @@ static int build(struct unwind_table_builder *builder, Elf *elf)
 	err = start_programs(builder);
 	if (err)
 		return err;
-	clip_to_code(builder);
-	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+	err = sort_functions(builder);
 	if (err)
 		return err;
-	trim_functions(builder);
 	err = add_signal_returns(builder, elf);
 	if (err)
 		return err;
