@@ -56,7 +56,7 @@ static __always_inline bool is_in_futex(const struct user_registers *registers)
 
 /*
  * The address of the futex that a thread waits for; 0: it waits for none, or for several at a time,
- * whose addresses are in memory (futex_waitv).
+ * and their addresses are in memory (futex_waitv).
  */
 static __always_inline __u64 get_futex(const struct user_registers *registers)
 {

@@ -306,7 +306,7 @@ _must_check_ int timeline_add_bytes(struct timeline *timeline, const char *strin
 /* The most items thread_name of a recording. */
 #define TIMELINE_MAX_THREAD_NAMES (1u << 20)
 /*
- * Give a thread a name that it has from this time on, unless it has a later one, or one of zones. A
+ * Rename a thread from this time on, unless it has a later name, or one of zones. A
  * name that it had before is kept as an item thread_name. Returns 0, 1 (there are too many of these
  * to keep it) or -ENOMEM.
  */

@@ -997,8 +997,9 @@ static int finish(struct recorder *recorder)
 	if (err)
 		return err;
 	err = sample_ingest_finish(recorder->ingest);
-	if (!err)
-		err = find_late_allocators(recorder);
+	if (err)
+		return err;
+	err = find_late_allocators(recorder);
 	elf_files_finish(recorder->elf_files);
 	return err;
 }

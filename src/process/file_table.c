@@ -523,7 +523,7 @@ static uint32_t find_opened(struct file_table *table, const struct file_identity
 	return table->aliases.items[alias].file;
 }
 
-/* Not a file whose descriptor has another content by now. */
+/* Not a file with another content by now. */
 static uint32_t find_by_owner(const struct file_table *table, const struct file_identity *full,
 			      uid_t owner)
 {
@@ -645,7 +645,7 @@ static uint32_t find_known(const struct file_identity *identity, const struct op
 }
 
 /*
- * The open file with the device and inode that the kernel reports, in the content that it has now.
+ * The open file with the device and inode that the kernel reports, in its present content.
  * A copy proves nothing about its original.
  */
 static uint32_t find_by_reported_inode(const struct file_table *table,

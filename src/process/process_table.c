@@ -964,8 +964,9 @@ static int read_all_code(struct process_table *table, uint64_t *left_bytes)
 		uint32_t id = table->jits.items[number];
 		int err = search_next_jit_files(table, table->images.items[id]);
 
-		if (!err)
-			err = read_jit_files(table, table->images.items[id], left_bytes);
+		if (err)
+			return err;
+		err = read_jit_files(table, table->images.items[id], left_bytes);
 		if (err)
 			return err;
 		if (!*left_bytes)

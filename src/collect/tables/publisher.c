@@ -601,7 +601,7 @@ static int ask_waiting(struct publisher *publisher)
 	return 0;
 }
 
-/* Publish processes again whose mappings have not been replaced for some time. */
+/* Publish processes again when no mapping was replaced for some time. */
 static int settle(struct publisher *publisher)
 {
 	uint64_t now_ns = publisher->unsettled.length ? clock_now_ns() : 0;

@@ -216,7 +216,7 @@ static size_t find_end(const uint8_t *code, size_t size, size_t offset)
 	return offset;
 }
 
-/* Read the code after a system call, whose end is ret->call_end. */
+/* Read the code after a system call, which ends at ret->call_end. */
 static bool read_child(const uint8_t *code, size_t size, struct clone_child *ret)
 {
 	size_t offset = ret->call_end;

@@ -37,7 +37,7 @@ struct clone_children {
 
 void clone_children_release(struct clone_children *children);
 
-/* Find the first one whose system call is at or after the offset. Returns false if no more are found. */
+/* Find the first one with its system call at or after the offset. Returns false if no more are found. */
 bool clone_child_find(const uint8_t *code, size_t size, size_t offset, struct clone_child *ret);
 
 /* Find all in the code that code_scan_run() looks at. Returns 0 or -ENOMEM. */
