@@ -52,6 +52,16 @@ _must_check_ int file_find_in_root(int root_fd, const char *path, int flags);
 /* Open the file of a handle (O_PATH) for reading. Returns likewise. */
 _must_check_ int file_open_found(int handle);
 
+/*
+ * The path of an open file as the kernel has it, below our own root; " (deleted)" may follow. No
+ * file system is asked.
+ *
+ * size  of ret, at least 1: room for the path and its NUL
+ *
+ * Returns 0, -ENAMETOOLONG or another negative errno.
+ */
+_must_check_ int file_read_path(int handle, char *ret, size_t size);
+
 /* Write all bytes at fd's present position. Returns 0 or negative errno. */
 _must_check_ int file_write_fd(int fd, const void *data, size_t size);
 

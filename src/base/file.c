@@ -89,6 +89,21 @@ int file_open_found(int handle)
 	return fd < 0 ? -errno : fd;
 }
 
+int file_read_path(int handle, char *ret, size_t size)
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	length = readlink(link, ret, size);
+	if (length < 0)
+		return -errno;
+	if ((size_t)length == size)
+		return -ENAMETOOLONG;
+	ret[length] = '\0';
+	return 0;
+}
+
 int file_open_regular(int dir_fd, const char *path, int flags, struct stat *ret_status)
 {
 	struct stat status;

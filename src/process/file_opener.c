@@ -20,11 +20,43 @@
 
 /* Limit for a vdso; present ones have 4 to 16 KiB. */
 #define VDSO_MAX_BYTES (256u << 10)
+#define DELETED_SUFFIX " (deleted)"
+
+/*
+ * Whether the last part of the kernel's path of the open file is that of the mapped path. The parts
+ * before it depend on the root of the reader.
+ */
+static bool has_name_of(int handle, const char *mapped_path)
+{
+	char path[PATH_MAX];
+	const char *name;
+	const char *mapped_name = strrchr(mapped_path, '/');
+
+	if (!mapped_name || file_read_path(handle, path, sizeof(path)))
+		return false;
+	if (string_ends_with(path, DELETED_SUFFIX))
+		path[strlen(path) - strlen(DELETED_SUFFIX)] = '\0';
+	name = strrchr(path, '/');
+	return name && string_equals(name, mapped_name);
+}
+
+/*
+ * Whether the kernel's link to a mapping may lead to the mapped file though its inode differs:
+ * where the devices differ between maps and stat, so may the inodes, and the name decides. On the
+ * same device it is a file that was mapped there later.
+ */
+static bool may_have_another_inode(const struct foreign_file *found,
+				   const struct file_identity *identity)
+{
+	if (found->dev_major == identity->dev_major && found->dev_minor == identity->dev_minor)
+		return false;
+	return has_name_of(found->handle, identity->path);
+}
 
 /*
  * If the mapping has a build ID, it decides: a file without a build ID is then another file.
  * Otherwise the inode decides, but not the device, because those of btrfs and overlayfs differ
- * between maps and stat. A map_files link needs no check: it always leads to the mapped file.
+ * between maps and stat.
  */
 static bool is_match(const struct opened_file *opened, const struct file_identity *identity,
 		     bool can_read_build_id, bool is_right_inode)
@@ -110,7 +142,8 @@ static int try_found(const struct file_opener *opener, const struct mapped_range
 				     .dev_minor = found->dev_minor,
 				     .inode = found->inode,
 				     .version = found->version};
-	bool is_right_inode = is_map_files || !identity->inode || identity->inode == opened.inode;
+	bool is_right_inode = !identity->inode || identity->inode == opened.inode ||
+			      (is_map_files && may_have_another_inode(found, identity));
 	int err;
 
 	opened.known = opener->find_known(identity, &opened, opener->context);

@@ -36,6 +36,20 @@ static void less_than_the_range_is_an_error(void **state _unused_)
 	close(fd);
 }
 
+static void an_open_file_has_its_path_or_that_is_too_long(void **state _unused_)
+{
+	int fd = open("/dev/null", O_PATH | O_CLOEXEC);
+	char path[16];
+
+	assert_true(fd >= 0);
+	assert_int_equal(file_read_path(fd, path, sizeof(path)), 0);
+	assert_string_equal(path, "/dev/null");
+	assert_int_equal(file_read_path(fd, path, strlen("/dev/null") + 1), 0);
+	assert_int_equal(file_read_path(fd, path, strlen("/dev/null")), -ENAMETOOLONG);
+	close(fd);
+	assert_int_equal(file_read_path(fd, path, sizeof(path)), -ENOENT);
+}
+
 static void the_environment_says_where_temporary_files_go(void **state _unused_)
 {
 	const char *folder = getenv("TMPDIR");
@@ -107,6 +121,7 @@ int main(void)
 		cmocka_unit_test(less_than_the_range_is_an_error),
 		cmocka_unit_test(a_file_above_the_limit_leaves_the_text_as_it_was),
 		cmocka_unit_test(only_a_regular_file_is_opened),
+		cmocka_unit_test(an_open_file_has_its_path_or_that_is_too_long),
 		cmocka_unit_test(the_environment_says_where_temporary_files_go),
 	};
 

@@ -54,6 +54,7 @@ int write_of_test(int fd, const void *data, size_t size);
 struct view {
 	int err; /* no file is there */
 	uint64_t inode;
+	const char *path;     /* of the file that is opened; NULL: /dev/null */
 	const char *build_id; /* NULL: it has none */
 	int open_err;
 };
@@ -90,10 +91,11 @@ static int look(enum search_root root, struct foreign_file *ret)
 	tell("mpPo"[root]);
 	if (view->err)
 		return view->err;
-	*ret = (struct foreign_file){.handle = open("/dev/null", O_PATH | O_CLOEXEC),
-				     .dev_major = DEVICE,
-				     .dev_minor = root,
-				     .inode = view->inode};
+	*ret = (struct foreign_file){
+		.handle = open(view->path ? view->path : "/dev/null", O_PATH | O_CLOEXEC),
+		.dev_major = DEVICE,
+		.dev_minor = root,
+		.inode = view->inode};
 	assert_true(ret->handle >= 0);
 	return 0;
 }
@@ -354,13 +356,53 @@ static void a_file_of_another_inode_is_not_taken(void **state)
 }
 
 /* The kernel's link leads to the mapped file, whatever its number on an overlay. */
-static void the_kernels_link_needs_no_inode(void **state)
+/* On overlays, maps may have another device and inode than stat. */
+static void the_kernels_link_needs_no_inode_but_the_name(void **state)
 {
 	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "lib/a.so");
 
-	views[MAP_FILES] = (struct view){.inode = INODE + 1};
+	fake_proc_write(&fixture->proc, "lib/a.so", "");
+	fake_proc_write(&fixture->proc, "lib/b.so", "");
+	views[MAP_FILES] = (struct view){.inode = INODE + 1, .path = path.data};
 	open_file(fixture, "m!");
 	assert_opened(fixture, MAP_FILES);
+	fake_proc_delete(&fixture->proc, "lib/a.so");
+	views[MAP_FILES].path = NULL;
+	open_file(fixture, "m!pPo");
+	assert_none(fixture, false);
+}
+
+static void the_kernels_link_to_another_inode_of_the_device_is_to_another_file(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "lib/a.so");
+
+	fake_proc_write(&fixture->proc, "lib/a.so", "");
+	fixture->identity.dev_major = DEVICE;
+	fixture->identity.dev_minor = MAP_FILES;
+	views[MAP_FILES] = (struct view){.inode = INODE + 1, .path = path.data};
+	open_file(fixture, "m!pPo");
+	assert_none(fixture, false);
+}
+
+/* Its name has a suffix then, as that of the mapping had. */
+static void the_kernels_link_leads_to_a_file_that_was_deleted(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "lib/a.so");
+	char link[32];
+	int fd;
+
+	fake_proc_write(&fixture->proc, "lib/a.so", "");
+	fd = open(path.data, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	fake_proc_delete(&fixture->proc, "lib/a.so");
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	views[MAP_FILES] = (struct view){.inode = INODE + 1, .path = link};
+	open_file(fixture, "m!");
+	assert_opened(fixture, MAP_FILES);
+	close(fd);
 }
 
 static void without_an_inode_any_file_at_the_path_is_taken(void **state)
@@ -603,7 +645,9 @@ int main(void)
 		TEST(a_known_file_at_our_path_is_taken_from_the_cache),
 		TEST(our_path_says_nothing_of_another_view),
 		TEST(a_file_of_another_inode_is_not_taken),
-		TEST(the_kernels_link_needs_no_inode),
+		TEST(the_kernels_link_needs_no_inode_but_the_name),
+		TEST(the_kernels_link_to_another_inode_of_the_device_is_to_another_file),
+		TEST(the_kernels_link_leads_to_a_file_that_was_deleted),
 		TEST(without_an_inode_any_file_at_the_path_is_taken),
 		TEST(a_build_id_decides_before_the_inode),
 		TEST(without_a_reader_of_build_ids_the_inode_decides),

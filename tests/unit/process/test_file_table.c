@@ -112,8 +112,8 @@ static void the_mapped_range_comes_before_the_path(void **state)
 	struct fixture *fixture = *state;
 	uint32_t file;
 
-	fake_proc_write(&fixture->proc, "mapped", "IDmine");
-	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	fake_proc_write(&fixture->proc, "mapped/a.so", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped/a.so");
 	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDelse");
 	file = add(fixture, 8, 0, identity_of("/lib/a.so", NULL, 99));
 
@@ -126,10 +126,10 @@ static void a_deleted_file_keeps_its_bytes(void **state)
 	struct fixture *fixture = *state;
 	uint32_t file;
 
-	fake_proc_write(&fixture->proc, "mapped", "IDmine");
-	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	fake_proc_write(&fixture->proc, "mapped/a.so", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped/a.so");
 	file = add(fixture, 8, 0, identity_of("/lib/a.so (deleted)", "mine", 0));
-	fake_proc_delete(&fixture->proc, "mapped");
+	fake_proc_delete(&fixture->proc, "mapped/a.so");
 
 	assert_content(fixture, file, "IDmine");
 	assert_string_equal(file_table_get(fixture->files, file)->path, "/lib/a.so");
@@ -503,8 +503,8 @@ static void a_memfd_is_a_file_while_it_can_be_opened(void **state)
 	struct fixture *fixture = *state;
 	uint32_t file;
 
-	fake_proc_write(&fixture->proc, "mapped", "IDmine");
-	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	fake_proc_write(&fixture->proc, "memfd:code", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "memfd:code");
 	file = add(fixture, 8, 0, identity_of("/memfd:code (deleted)", NULL, 5));
 
 	assert_content(fixture, file, "IDmine");
