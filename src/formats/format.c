@@ -4,6 +4,7 @@
  */
 #include "formats/format.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -156,8 +157,13 @@ int format_read(const struct format *format, struct import *import)
 	err = import_unify_decimals(import);
 	if (err)
 		return err;
-	if (!is_explained && count_contents(import) == before)
-		import_warn(import, "valid %s, but without samples", format->name);
+	if (count_contents(import) == before) {
+		if (import->counts.skipped)
+			return error_set(&import->error, -EBADMSG,
+					 "%.200s: nothing in it could be read", import->name);
+		if (!is_explained)
+			import_warn(import, "valid %s, but without samples", format->name);
+	}
 	return import_keep_counts(import);
 }
 

@@ -15,6 +15,7 @@
 #define PROLOGUE_BYTES  1024
 
 static const char slot[] = "<script type=\"text/plain\" id=\"profile\"";
+static const char title[] = "<title>stackwide</title>";
 
 /* The text of the script element. '>' inside of an attribute's quotes does not end the tag. */
 static bool find_slot(const struct import *import, size_t *ret_start, size_t *ret_end)
@@ -50,7 +51,8 @@ int html_read(struct import *import)
 	size_t end = 0;
 
 	if (!find_slot(import, &start, &end))
-		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
+		return import_fail_byte(import, import->size,
+					"expected the profile of a page of stackwide's viewer");
 	if (is_blank(import, start, end))
 		return import_fail_byte(import, start, "the page is the viewer without a profile");
 	return native_read_text(import, start, end);
@@ -62,8 +64,12 @@ enum detection html_detect(const uint8_t *data, size_t size)
 	struct slice prologue = {page.start,
 				 page.length < PROLOGUE_BYTES ? page.length : PROLOGUE_BYTES};
 
-	return slice_contains(prologue, "<html") && slice_contains(page, slot) ? DETECTED_SURE
-									       : DETECTED_NOT;
+	if (!slice_contains(prologue, "<html"))
+		return DETECTED_NOT;
+	if (slice_contains(page, slot))
+		return DETECTED_SURE;
+	/* A page that was truncated before its profile. */
+	return slice_contains(prologue, title) ? DETECTED_MAYBE : DETECTED_NOT;
 }
 
 /* Writing takes the viewer: viewer/page.h. */

@@ -20,8 +20,9 @@
  *
  * A file may consist of parts, one for each thread or each dump. Parts have their own headers and
  * may count other events, but share the numbers of names. So all lines "events:" are read before
- * the first cost. "totals:" is the sum of a part's costs: a difference means that a line was
- * misread or is missing, and is reported.
+ * the first cost. "totals:" at the end is the sum of a part's costs, and "summary:" in the header of
+ * callgrind's own files, too: a difference means that a line was misread or is missing, and is
+ * reported.
  *
  * A function is distinguished by its name, file and object. Code that was inlined into it (fi=,
  * fe=) counts as its own: the format has no name of the function that it came from.
@@ -50,7 +51,8 @@
 struct callgrind_event {
 	struct slice name;
 	uint64_t sum;       /* of costs that are not negative */
-	uint64_t reported;  /* by the file itself */
+	uint64_t reported;  /* by the file itself, at the end of parts */
+	uint64_t announced; /* likewise, in headers */
 	bool has_negative;  /* costs, which `sum` lacks */
 	uint64_t num_below; /* functions whose costs stay below 0 */
 	uint64_t below;     /* sum of what these lack to reach 0, saturated */
@@ -69,6 +71,8 @@ struct callgrind_reader {
 	size_t num_positions;
 	unsigned int num_parts;
 	unsigned int num_totals;
+	unsigned int num_summaries;
+	bool is_callgrind; /* it has summaries in headers */
 
 	/* The owner of the next cost line: strings of the profile, functions of the graph. */
 	uint32_t object;
@@ -199,17 +203,16 @@ static void read_positions(struct callgrind_reader *reader, struct slice text)
 		reader->num_positions++;
 }
 
-/* Read the sums of all costs of a part. */
-static void read_totals(struct callgrind_reader *reader, struct slice text)
+/* Add the sums of all costs of a part. */
+static void read_sums(struct callgrind_reader *reader, struct slice text, bool is_summary)
 {
-	reader->num_totals++;
 	for (size_t i = 0; i < reader->num_columns; i++) {
-		uint64_t *reported = &reader->events[reader->columns[i]].reported;
+		struct callgrind_event *event = &reader->events[reader->columns[i]];
+		uint64_t *sum = is_summary ? &event->announced : &event->reported;
 		uint64_t value;
 
-		if (get_number(take_word(&text), &value) &&
-		    __builtin_add_overflow(*reported, value, reported))
-			*reported = UINT64_MAX;
+		if (get_number(take_word(&text), &value))
+			*sum = add_saturated(*sum, value);
 	}
 }
 
@@ -242,7 +245,13 @@ static int read_header(struct callgrind_reader *reader, struct slice line)
 	} else if (slice_starts_with(line, "positions:")) {
 		read_positions(reader, value);
 	} else if (slice_starts_with(line, "totals:")) {
-		read_totals(reader, value);
+		reader->num_totals++;
+		read_sums(reader, value, false);
+	} else if (slice_starts_with(line, "summary:")) {
+		reader->num_summaries++;
+		read_sums(reader, value, true);
+	} else if (slice_starts_with(line, "creator:")) {
+		reader->is_callgrind = slice_starts_with(value, "callgrind");
 	} else if (slice_starts_with(line, "cmd:")) {
 		return read_command(reader, value);
 	} else if (slice_starts_with(line, "pid:")) {
@@ -489,17 +498,21 @@ static int subtract_negative_costs(struct callgrind_reader *reader)
 static void report_oddities(const struct callgrind_reader *reader)
 {
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
+	/* A truncated file lacks totals. */
+	bool has_summaries = reader->is_callgrind && reader->num_summaries &&
+			     reader->num_summaries == reader->num_parts;
 
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		const struct callgrind_event *event = &reader->events[i];
+		uint64_t wanted = has_totals ? event->reported : event->announced;
 
-		if (!has_totals || event->has_negative || event->sum == event->reported)
+		if ((!has_totals && !has_summaries) || event->has_negative || event->sum == wanted)
 			continue;
 		import_warn(reader->import,
 			    "the costs add up to %llu %.*s, but the summary of the file is %llu",
 			    (unsigned long long)event->sum,
 			    (int)(event->name.length < 40 ? event->name.length : 40),
-			    event->name.start, (unsigned long long)event->reported);
+			    event->name.start, (unsigned long long)wanted);
 		return;
 	}
 }

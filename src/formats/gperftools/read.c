@@ -34,6 +34,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "formats/reader.h"
 
@@ -68,6 +69,9 @@ struct text_reader {
 	bool has_allocated;    /* allocated objects and bytes beside those in use */
 	uint32_t metrics[MAX_VALUES];
 	size_t num_metrics;
+	/* Sums of all stacks, in the file's order: by its head, and as read. All 0 where it has none. */
+	uint64_t announced[MAX_VALUES];
+	uint64_t sums[MAX_VALUES];
 	/* The stack that has been read, and not added. */
 	bool is_open;
 	uint64_t line;
@@ -216,10 +220,15 @@ static bool parse_values(struct text_reader *reader, struct slice text)
 	case KIND_JEMALLOC:
 		if (!take_heap_values(&text, values))
 			return false;
+		for (size_t i = 0; i < MAX_VALUES; i++)
+			reader->sums[i] = add_saturated(reader->sums[i], values[i]);
 		set_heap(reader, values);
 		return slice_equals(slice_trim(text), "]");
 	case KIND_COUNT:
-		return take_number(&text, "", &reader->values[0]) && !slice_trim(text).length;
+		if (!take_number(&text, "", &reader->values[0]))
+			return false;
+		reader->sums[0] = add_saturated(reader->sums[0], reader->values[0]);
+		return !slice_trim(text).length;
 	case KIND_CONTENTION:
 		return take_number(&text, "", &values[0]) && take_number(&text, "", &values[1]) &&
 		       !slice_trim(text).length && set_contention(reader, values[0], values[1]);
@@ -435,15 +444,14 @@ static void read_rate(struct text_reader *reader, struct slice line)
 
 static int read_heap_heading(struct text_reader *reader, struct slice line)
 {
-	uint64_t values[MAX_VALUES];
 	struct slice numbers = {line.start + strlen("heap profile:"),
 				line.length - strlen("heap profile:")};
 
 	read_rate(reader, line);
-	if (!take_heap_values(&numbers, values))
+	if (!take_heap_values(&numbers, reader->announced))
 		return import_fail_line(reader->base.import, 1,
 					"expected 'heap profile: N: BYTES [N: BYTES] @ KIND'");
-	reader->has_allocated = values[2] || values[3];
+	reader->has_allocated = reader->announced[2] || reader->announced[3];
 	return add_heap_metrics(reader);
 }
 
@@ -451,7 +459,6 @@ static int read_heap_heading(struct text_reader *reader, struct slice line)
 static int read_jemalloc_heading(struct text_reader *reader, struct slice line)
 {
 	struct lines lines = reader->lines;
-	uint64_t values[MAX_VALUES] = {0};
 	struct slice text;
 
 	read_rate(reader, line);
@@ -459,18 +466,30 @@ static int read_jemalloc_heading(struct text_reader *reader, struct slice line)
 		text = slice_trim(text);
 		if (slice_starts_with(text, "t*:")) {
 			text = (struct slice){text.start + 3, text.length - 3};
-			if (!take_heap_values(&text, values))
-				values[2] = 0;
+			if (!take_heap_values(&text, reader->announced))
+				memset(reader->announced, 0, sizeof(reader->announced));
 		}
 	}
-	reader->has_allocated = values[2] || values[3];
+	reader->has_allocated = reader->announced[2] || reader->announced[3];
 	return add_heap_metrics(reader);
+}
+
+/* "goroutine profile: total 5" */
+static int read_count_heading(struct text_reader *reader, const struct heading *heading,
+			      struct slice line)
+{
+	const char *const metrics[][2] = {{heading->metric, "count"}};
+	size_t length = strlen(heading->start);
+	struct slice total = {line.start + length, line.length - length};
+
+	if (!take_number(&total, "", &reader->announced[0]))
+		reader->announced[0] = 0;
+	return add_metrics(reader, metrics, 1);
 }
 
 static int read_heading(struct text_reader *reader, const struct heading *heading,
 			struct slice line)
 {
-	const char *const counted[][2] = {{heading->metric, "count"}};
 	static const char *const contention[][2] = {{"delay", "nanoseconds"},
 						    {"contentions", "count"}};
 
@@ -481,7 +500,7 @@ static int read_heading(struct text_reader *reader, const struct heading *headin
 	case KIND_JEMALLOC:
 		return read_jemalloc_heading(reader, line);
 	case KIND_COUNT:
-		return add_metrics(reader, counted, 1);
+		return read_count_heading(reader, heading, line);
 	case KIND_CONTENTION:
 		return add_metrics(reader, contention, 2);
 	}
@@ -496,6 +515,21 @@ static const struct heading *find_heading(const uint8_t *data, size_t size)
 		if (slice_starts_with(text, headings[i].start))
 			return &headings[i];
 	return NULL;
+}
+
+/* Stacks are missing where the file is truncated, or lines are malformed. */
+static void report_missing(struct text_reader *reader)
+{
+	for (size_t i = 0; i < MAX_VALUES; i++) {
+		if (reader->sums[i] >= reader->announced[i])
+			continue;
+		import_warn(reader->base.import,
+			    "the stacks add up to %llu, but the head of the file says %llu: it may "
+			    "be truncated",
+			    (unsigned long long)reader->sums[i],
+			    (unsigned long long)reader->announced[i]);
+		return;
+	}
 }
 
 static int read_text(struct text_reader *reader)
@@ -513,7 +547,13 @@ static int read_text(struct text_reader *reader)
 	if (err)
 		return err;
 	err = read_heading(reader, heading, line);
-	return err ? err : read_stacks(reader);
+	if (err)
+		return err;
+	err = read_stacks(reader);
+	if (err)
+		return err;
+	report_missing(reader);
+	return 0;
 }
 
 static void release_reader(struct text_reader *reader)

@@ -227,12 +227,14 @@ int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 	struct xml_scanner scanner = xml_scan(import->data, import->size);
 	struct xml_tag tag;
 	bool is_svg = false;
+	bool is_whole = false;
 	int err;
 
 	while (xml_next_tag(&scanner, &tag)) {
 		if (!is_svg && xml_slice_equals(tag.name, "svg"))
 			drawing->start = tag.offset;
 		is_svg |= xml_slice_equals(tag.name, "svg");
+		is_whole = tag.is_closing && xml_slice_equals(tag.name, "svg");
 		err = read_tag(&reader, &tag);
 		if (err)
 			return err;
@@ -241,6 +243,9 @@ int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 		return -ENOMEM;
 	if (!is_svg)
 		return import_fail_byte(import, 0, "expected an SVG picture");
+	/* The weight of frames that are missing would count for their callers. */
+	if (!is_whole)
+		return import_fail_byte(import, import->size, "the SVG is truncated");
 	if (!drawing->boxes.length)
 		return import_fail_byte(
 			import, drawing->start,

@@ -161,6 +161,18 @@ static void totals_that_differ_are_reported(void **state _unused_)
 		      "f 2\n");
 }
 
+/* As callgrind writes them, totals are at the end and summaries in the header. */
+static void a_truncated_file_of_callgrind_has_less_than_its_summary(void **state _unused_)
+{
+	static const char text[] = "creator: callgrind-3.19.0\nevents: Ir\nsummary: 5\nfn=f\n1 2\n";
+
+	assert_warned(FORMAT, text,
+		      "FILE: the costs add up to 2 Ir, but the summary of the file is 5\n",
+		      "f 2\n");
+	/* Others have summaries of another kind. */
+	assert_warned(FORMAT, text + strlen("creator: callgrind-3.19.0\n"), "", "f 2\n");
+}
+
 static void malformed_lines_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=f\n1 2\nx\n1 2x\nfn=(3)\ncalls=1 1\n",
@@ -381,6 +393,7 @@ int main(void)
 		cmocka_unit_test(parts_are_summed),
 		cmocka_unit_test(threads_are_kept_apart),
 		cmocka_unit_test(totals_that_differ_are_reported),
+		cmocka_unit_test(a_truncated_file_of_callgrind_has_less_than_its_summary),
 		cmocka_unit_test(malformed_lines_are_reported),
 		cmocka_unit_test(costs_are_added_with_their_signs),
 		cmocka_unit_test(costs_that_stay_below_zero_are_reported),

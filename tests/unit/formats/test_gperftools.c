@@ -186,6 +186,36 @@ static void a_cpu_profile_that_was_cut_off_says_so(void **state _unused_)
 	imported_release(&imported);
 }
 
+static void a_text_that_was_cut_off_has_less_than_its_head_says(void **state _unused_)
+{
+	static const struct {
+		const char *text;
+		const char *sums;
+	} cases[] = {
+		{"heap profile: 2: 300 [0: 0] @ heapprofile\n  1: 200 [0: 0] @ 0x401235\n",
+		 "1, but the head of the file says 2"},
+		{"heap profile: 0: 0 [2: 300] @ heapprofile\n  0: 0 [2: 200] @ 0x401235\n",
+		 "200, but the head of the file says 300"},
+		{"heap_v2/1\n  t*: 3: 700 [0: 0]\n@ 0x401235\n  t*: 3: 600 [0: 0]\n",
+		 "600, but the head of the file says 700"},
+		{"goroutine profile: total 3\n2 @ 0x401235\n",
+		 "2, but the head of the file says 3"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct imported imported = {0};
+		char warning[128];
+
+		snprintf(warning, sizeof(warning),
+			 "FILE: the stacks add up to %s: it may be truncated\n", cases[i].sums);
+		assert_int_equal(imported_read(&imported, &format_gperftools, cases[i].text,
+					       strlen(cases[i].text)),
+				 0);
+		assert_string_equal(imported.warnings.data, warning);
+		imported_release(&imported);
+	}
+}
+
 static void malformed_lines_are_skipped(void **state _unused_)
 {
 	static const char *const lines[] = {
@@ -233,6 +263,7 @@ int main(void)
 		cmocka_unit_test(contentions_are_in_nanoseconds),
 		cmocka_unit_test(cpu_profiles_are_read_in_every_width_and_order),
 		cmocka_unit_test(a_cpu_profile_that_was_cut_off_says_so),
+		cmocka_unit_test(a_text_that_was_cut_off_has_less_than_its_head_says),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(other_files_are_refused),
 	};

@@ -190,6 +190,24 @@ static void what_was_too_narrow_is_reported(void **state _unused_)
 	profile_free(import.profile);
 }
 
+/* Frames that are missing at the end are none that were too narrow. */
+static void a_truncated_picture_is_refused(void **state _unused_)
+{
+	static const char svg[] =
+		HEAD "<g id=\"frames\">" BOX("all (4 samples, 100%)", "10.0", "69", "1180.0")
+			BOX("b (1 samples, 25.00%)", "895.0", "53", "295.0")
+				BOX("a (3 samples, 75.00%)", "10.0", "53", "885.0") "</g></svg>\n";
+
+	assert_svg_is(svg, "a 3\nb 1\n");
+	for (size_t size = sizeof(HEAD); size < strlen(svg) - 1; size++) {
+		struct import import;
+
+		assert_int_equal(svg_builder_read(svg, size, NULL, &import), -EBADMSG);
+		assert_non_null(strstr(import.error.message, "the SVG is truncated"));
+		profile_free(import.profile);
+	}
+}
+
 /* ---- what is no flame graph --------------------------------------------------------------- */
 
 static void assert_refused(const char *svg, const char *message)
@@ -257,6 +275,7 @@ int main(void)
 		cmocka_unit_test(the_unit_becomes_the_metric),
 		cmocka_unit_test(a_comparison_gives_before_and_after),
 		cmocka_unit_test(what_was_too_narrow_is_reported),
+		cmocka_unit_test(a_truncated_picture_is_refused),
 		cmocka_unit_test(other_pictures_are_refused_politely),
 		cmocka_unit_test(the_first_element_decides_what_it_is),
 		cmocka_unit_test(weights_beyond_64_bits_are_refused),
