@@ -55,51 +55,56 @@ static __always_inline void publish_fork(__u32 parent_pid, __u32 child_pid)
 }
 
 /* When the thread started, as the filter keeps it. */
-static __always_inline __u32 get_start(const struct task_struct *task)
+static __always_inline __u32 get_start(struct task_struct *task)
 {
-	return (__u32)(task->start_time >> 10) << WIRE_TARGET_BITS;
+	return (__u32)(BPF_CORE_READ(task, start_time) >> 10) << WIRE_TARGET_BITS;
 }
 
-SEC("tp_btf/sched_process_fork")
+/* Raw tracepoints: for typed ones libbpf reads all types of the kernel. */
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	COUNT_OWN_TIME;
+	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
+	__u32 child_pid = BPF_CORE_READ(child, tgid);
 
-	follow_fork(parent->pid, child->pid, get_start(child), parent->tgid != child->tgid);
-	publish_fork(parent->tgid, child->tgid);
+	follow_fork(BPF_CORE_READ(parent, pid), BPF_CORE_READ(child, pid), get_start(child),
+		    parent_pid != child_pid);
+	publish_fork(parent_pid, child_pid);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
 	COUNT_OWN_TIME;
-	__u32 pid = task->tgid;
+	__u32 pid = BPF_CORE_READ(task, tgid);
 
-	follow_exec(old_tid, task->pid, get_start(task));
+	follow_exec(old_tid, BPF_CORE_READ(task, pid), get_start(task));
 	if (!pid_namespace_inode)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	COUNT_OWN_TIME;
-	__u32 pid = task->tgid;
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u32 tid = BPF_CORE_READ(task, pid);
 
-	follow_exit(task->pid, get_start(task));
-	if (!pid_namespace_inode && task->pid == task->tgid)
+	follow_exit(tid, get_start(task));
+	if (!pid_namespace_inode && tid == pid)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_free")
+SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
 	COUNT_OWN_TIME;
 
-	follow_free(task->pid, get_start(task));
+	follow_free(BPF_CORE_READ(task, pid), get_start(task));
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "collect/kernel/bpf_log.h"
+#include "collect/kernel/kernel_types.h"
 #include "collect/kernel/own_times.h"
 #include "collect/kernel/permission_probe.h"
 #include "collect/kernel_features.h"
@@ -32,6 +34,7 @@ struct sampling_program {
 	struct fp_sampler_bpf *untyped; /* for kernels without type information */
 	struct bpf_object *object;      /* of whichever is loaded */
 	struct bpf_program *tick;
+	int types_fd;                      /* of the kernel, for loading */
 	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
 };
 
@@ -61,15 +64,36 @@ static int leave_hooks_out(const struct sampling_program *program)
 	return sampling_program_share_maps(program->first, program->object);
 }
 
+/* Types that cannot be copied are read by libbpf, which takes longer. */
+static int open_sampler(struct sampling_program *program)
+{
+	char path[32];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
+
+	program->types_fd = memfd_create("types", MFD_CLOEXEC);
+	if (program->types_fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", program->types_fd);
+	program->typed = sampler_bpf__open_opts(&opts);
+	if (!program->typed)
+		return -errno;
+	if (kernel_types_write(bpf_object__btf(program->typed->obj), program->types_fd) == 0)
+		return 0;
+	sampler_bpf__destroy(program->typed);
+	program->typed = sampler_bpf__open();
+	return program->typed ? 0 : -errno;
+}
+
 static int open_typed(struct sampling_program *program)
 {
 	const struct sampling_program_opts *opts = &program->opts;
-	struct sampler_bpf *bpf = sampler_bpf__open();
 	bool takes_areas = opts->takes_areas && kernel_has_find_vma();
+	struct sampler_bpf *bpf;
+	int err = open_sampler(program);
 
-	if (!bpf)
-		return -errno;
-	program->typed = bpf;
+	if (err)
+		return err;
+	bpf = program->typed;
 	program->object = bpf->obj;
 	program->tick = takes_areas ? bpf->progs.on_tick_with_areas : bpf->progs.on_tick;
 	bpf_program__set_autoload(takes_areas ? bpf->progs.on_tick : bpf->progs.on_tick_with_areas,
@@ -221,6 +245,8 @@ static void close_object(struct sampling_program *program)
 	program->typed = NULL;
 	program->untyped = NULL;
 	program->object = NULL;
+	cleanup_closep(&program->types_fd);
+	program->types_fd = -1;
 }
 
 static void close_refused(void *context)
@@ -294,6 +320,7 @@ static int new_program(const struct sampling_program_opts *opts, uint32_t num_cp
 	if (!program)
 		return -ENOMEM;
 	program->opts = *opts;
+	program->types_fd = -1;
 	program->num_cpus = num_cpus;
 	program->first = first;
 	err = bpf_log_load(open_object, close_refused, &load);
