@@ -9,5 +9,5 @@ need_recording
 need_trace_processor
 
 record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$WORKLOADS/nofp_mounted" 2 300 >"$TMPDIR/turns"
-expect_mounted "$TMPDIR/turns"
+expect_mounted "$TMPDIR/turns" '*spin_cpu_ns*'
 check_trace "$TMPDIR/x.pftrace"

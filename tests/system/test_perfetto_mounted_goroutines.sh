@@ -122,5 +122,5 @@ ASM
     go build -o "$TMPDIR/goroutines" .) >"$TMPDIR/go.out" 2>&1 ||
     skip "go cannot build here: $(tail -n 1 "$TMPDIR/go.out")"
 record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$TMPDIR/goroutines" >"$TMPDIR/turns"
-expect_mounted "$TMPDIR/turns"
+expect_mounted "$TMPDIR/turns" main.burn 'runtime.*'
 check_trace "$TMPDIR/x.pftrace"
