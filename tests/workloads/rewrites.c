@@ -142,17 +142,17 @@ int main(int argc, char **argv)
 			if (fd < 0)
 				return 1;
 		}
-		/* A file that is written anew is never shorter than before. */
+		if (is_map)
+			name_in_map(fd, memory, generation);
+		else
+			name_in_dump(fd, memory, is_foreign, generation);
+		/* A file that is written anew is longer than before, but its new name is at its start. */
 		for (unsigned i = 0; writing != GROWS && i < generation; i++) {
 			if (is_map)
 				name_in_map(fd, memory + PAGE_BYTES, i);
 			else
 				name_in_dump(fd, memory + PAGE_BYTES, is_foreign, i);
 		}
-		if (is_map)
-			name_in_map(fd, memory, generation);
-		else
-			name_in_dump(fd, memory, is_foreign, generation);
 		run_code(memory, start_ns + (generation % 2 ? 1 : 2) * (writing == GROWS ? 1 : 4) *
 						    GENERATION_NS);
 		used_ns[generation % 2] += read_cpu_ns() - start_ns;
