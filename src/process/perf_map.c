@@ -2,7 +2,8 @@
  * The file contains no times, so its growth has to provide them: lines added since the last read
  * are newer than that. The last new line has the time of the file's latest change. The others were
  * added at some time in between, and count from its start on; frequent reads keep their number low.
- * If the file is written anew, all its lines are new.
+ * If the file is written anew, all its lines are new, and have the time of its latest change: such
+ * a file is written at once.
  */
 #include "process/perf_map.h"
 
@@ -173,20 +174,23 @@ static int add_chunk(struct perf_map *map, const char *chunk, size_t size)
 	return 0;
 }
 
-/*
- * Start again if the file was written anew. Another file may have been written before the last one
- * was read. ret_bytes  its size. Returns 0 or negative errno.
- */
+/* When a file was changed last, but not in the future. */
+static uint64_t get_change_ns(const struct timespec *modified)
+{
+	uint64_t change_ns = clock_from_calendar_ns(modified);
+	uint64_t now_ns = clock_now_ns();
+
+	return change_ns < now_ns ? change_ns : now_ns;
+}
+
+/* Start again if the file was written anew. ret_bytes  its size. Returns 0 or negative errno. */
 static int check_file(struct perf_map *map, int fd, bool *ret_is_new, uint64_t *ret_bytes)
 {
 	int err = growing_file_check(&map->file, fd, ret_is_new, ret_bytes);
-	uint64_t written_ns;
 
 	if (err || !*ret_is_new)
 		return err;
-	written_ns = clock_from_calendar_ns(&map->file.version.modified);
-	if (written_ns < map->read_ns)
-		map->read_ns = written_ns;
+	map->read_ns = get_change_ns(&map->file.version.modified);
 	map->num_malformed = 0;
 	map->read_bytes = 0;
 	map->is_in_long_line = false;
@@ -238,7 +242,7 @@ int perf_map_refresh(struct perf_map *map, int fd, uint64_t limit_bytes)
 		return 0;
 	/* The file's own time may be early by up to a timer interrupt of the kernel. */
 	if (jit_code_count_until(map->code, UINT64_MAX) > num_before && !fstat(fd, &status))
-		jit_code_delay_last(map->code, clock_from_calendar_ns(&status.st_mtim));
+		jit_code_delay_last(map->code, get_change_ns(&status.st_mtim));
 	map->read_ns = now_ns;
 	return 0;
 }
