@@ -1,7 +1,9 @@
 /*
  * A file that another process appends to, and that is read while it grows. It may also be written
  * anew, without ever being shorter, or another file may take its place. Its inode shows that, or
- * the first and last bytes that were read of it.
+ * the first and last bytes that were read of it. If it was modified and has the same size, all its
+ * bytes are compared, until this has taken GROWING_FILE_COMPARED_BYTES. Limit: a change is not seen
+ * if it is between the first and last bytes of a file that also grew.
  */
 #ifndef PROCESS_GROWING_FILE_H
 #define PROCESS_GROWING_FILE_H
@@ -14,7 +16,15 @@
 #include "base/attributes.h"
 #include "process/file_version.h"
 
-#define GROWING_FILE_MARK_BYTES 4096
+#define GROWING_FILE_MARK_BYTES     4096
+#define GROWING_FILE_COMPARED_BYTES (128ull << 20)
+
+/* Hash of a sequence of bytes that is added in pieces. All 0: no bytes. */
+struct growing_hash {
+	uint64_t num_bytes;
+	uint64_t hash;
+	uint64_t word; /* the bytes after the last whole word */
+};
 
 /* All 0: nothing was read. */
 struct growing_file {
@@ -23,6 +33,8 @@ struct growing_file {
 	struct file_version version; /* when it was checked last */
 	bool is_settled;             /* a later write would have changed the version */
 	uint64_t end;                /* of the bytes that were read */
+	struct growing_hash whole;   /* of these bytes, if it has as many: others were skipped */
+	uint64_t compared_bytes;     /* by hash, in all */
 	size_t head_bytes;
 	size_t tail_bytes;
 	char head[GROWING_FILE_MARK_BYTES]; /* at the start of the file */

@@ -455,6 +455,39 @@ static void a_long_file_that_is_written_anew_is_read_anew(_unused_ void **state)
 	perf_map_free(map);
 }
 
+/* Its size is the same, and so are its first and last bytes. */
+static void a_long_file_that_differs_in_its_middle_is_read_anew(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of_many(20000);
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+	struct perf_map *map = perf_map_new();
+	char line[32];
+	char *middle;
+	off_t end = lseek(fd, 0, SEEK_END);
+	char *text = malloc((size_t)end + 1);
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 10000 * 16, "f10000");
+	assert_int_equal(pread(fd, text, (size_t)end, 0), end);
+	text[end] = '\0';
+	snprintf(line, sizeof(line), "\n%x 10 f10000\n", 10000 * 16);
+	middle = strstr(text, line);
+	assert_non_null(middle);
+	middle[strlen(line) - 7] = 'g';
+	assert_int_equal(pwrite(fd, text, (size_t)end, 0), end);
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 10000 * 16, "g10000");
+	assert_name(map, 10001 * 16, "f10001");
+	/* Only its time is another. */
+	times[1].tv_sec = 2;
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_int_equal(perf_map_get_total_bytes(map), 2 * end);
+	free(text);
+	perf_map_free(map);
+}
+
 static void another_file_in_its_place_is_read_whole(_unused_ void **state)
 {
 	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\n");
@@ -673,6 +706,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_written_anew_is_read_anew),
 		cmocka_unit_test(names_of_a_file_written_anew_have_the_time_of_its_change),
 		cmocka_unit_test(a_long_file_that_is_written_anew_is_read_anew),
+		cmocka_unit_test(a_long_file_that_differs_in_its_middle_is_read_anew),
 		cmocka_unit_test(another_file_in_its_place_is_read_whole),
 	};
 
