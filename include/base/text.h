@@ -81,6 +81,9 @@ static inline bool is_hex_digit(char c)
  */
 size_t hex_read(const char *text, size_t length, uint64_t *ret);
 
+/* Replace control characters, as in a name from another user, by '?'. */
+void text_mask_controls(char *text);
+
 /* The part after the last '/'; the whole string without one. */
 const char *path_basename(const char *path);
 /* Whether it starts with a scheme and is no path: `node:internal/timers`, `https://host/a.js`. */

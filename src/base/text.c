@@ -177,6 +177,13 @@ size_t hex_read(const char *text, size_t length, uint64_t *ret)
 	return i;
 }
 
+void text_mask_controls(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 const char *path_basename(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -36,6 +36,14 @@ struct probe_site {
 	uint8_t free_register;  /* with the address that it frees; WIRE_NO_REGISTER: none */
 };
 
+/* How the functions of allocators are probed. */
+struct allocator_probes {
+	uint64_t config; /* as in struct perf_event_attr */
+	/* For live memory: frees are probed, too, and returns of allocations with this. */
+	bool is_live;
+	uint64_t return_config;
+};
+
 struct probe {
 	enum probe_kind kind;
 	char *file;     /* a path or a library's name; NULL: the kernel */
@@ -51,7 +59,9 @@ struct probe {
 	ARRAY(int) fds;     /* descriptors of the files; none for the kernel */
 	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
 	ARRAY(struct probe_site) sites;
-	struct mapped_files looked_at; /* for allocators: files with and without one */
+	/* For allocators: */
+	struct allocator_probes allocators;
+	struct mapped_files looked_at; /* files with and without one */
 };
 
 void probe_free(struct probe *probe); /* NULL is fine */

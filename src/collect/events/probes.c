@@ -20,8 +20,6 @@
  */
 #include "collect/events.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -37,9 +35,12 @@
 #include "base/text.h"
 #include "collect/elf/elf_worker.h"
 #include "collect/elf/ld_cache.h"
+#include "collect/events/allocator_sites.h"
 #include "collect/events/event_device.h"
 #include "collect/events/mapped_files.h"
+#include "collect/events/owner_shares.h"
 #include "collect/events/probe.h"
+#include "collect/events/process_answers.h"
 #include "collect/kernel/kallsyms.h"
 #include "objfile/architecture.h"
 #include "process/foreign_file.h"
@@ -54,8 +55,6 @@
 #define MAX_ALLOCATORS 64
 /* Words of a command to try: in "env taskset -c 1 ./program" the program is not among the first. */
 #define MAX_COMMAND_WORDS 16
-/* Functions with a smaller gap have only alignment between them. */
-#define MAX_OWN_GAP 16
 
 struct probe_locator {
 	const struct event_paths *paths;
@@ -66,17 +65,11 @@ struct probe_locator {
 
 /* ---- requests to the kernel --------------------------------------------------------------- */
 
-static void clean_text(char *text)
-{
-	for (char *at = text; at && *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
-}
-
 /* The error message may contain text from another user's file. */
 static void clean(struct error *error)
 {
-	clean_text(error ? error->message : NULL);
+	if (error)
+		text_mask_controls(error->message);
 }
 
 static int add_site(const struct probe_locator *locator, struct event *event,
@@ -330,125 +323,34 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 
 /* ---- allocators --------------------------------------------------------------------------- */
 
-/* Untrusted files. */
-struct allocator_owner {
-	uid_t uid;
-	size_t num_allocators;
-};
-
 struct allocator_search {
 	struct probe_locator *locator;
 	struct event *event;
 	struct error *error;
-	bool is_shared; /* by the programs of several users: none may take all the room */
-	ARRAY(struct allocator_owner) owners;
+	struct owner_shares shares; /* files with an allocator */
 };
 
-static uint8_t get_wire_register(uint64_t number)
-{
-	return number == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER : (uint8_t)number;
-}
-
-/*
- * Ranges of a file's functions, in order; calls beyond the maximum number of ranges might count
- * twice.
- */
-static void describe_own_code(const struct allocator *allocator, uint64_t point,
-			      struct wire_own_code *ret)
-{
-	size_t num_stretches = 0;
-	uint64_t end = 0; /* of the last stretch */
-
-	array_for_each (&allocator->functions, function) {
-		uint64_t start = function->point.file_offset;
-
-		if (!function->bytes || function->point.argument.source == ARGUMENT_NONE)
-			continue;
-		if (!num_stretches || start > end + MAX_OWN_GAP) {
-			if (num_stretches == WIRE_MAX_OWN_CODE)
-				return;
-			ret->offsets[num_stretches++] = start - point;
-		}
-		if (start + function->bytes > end)
-			end = start + function->bytes;
-		ret->bytes[num_stretches - 1] = end - point - ret->offsets[num_stretches - 1];
-	}
-}
-
-/* Live memory needs the frees, too, and the address that identifies an allocation. */
-static int follow_function(const struct allocator_search *search,
-			   const struct allocator_function *function, struct probe_site *site)
-{
-	struct event described = {0};
-	int err;
-
-	if (!search->event->is_live)
-		return 0;
-	site->free_register = get_wire_register(function->free_register);
-	if (function->point.argument.source == ARGUMENT_NONE)
-		return 0;
-	err = event_device_configure(search->locator->paths->devices, "uprobe", "retprobe=1",
-				     &described, search->error);
-	site->return_config = described.config;
-	return err;
-}
-
-static int add_allocator(const struct allocator_search *search, const struct allocator *allocator)
+static int add_allocator(const struct allocator_search *search, const struct allocator *allocator,
+			 int fd)
 {
 	struct probe *probe = search->event->probe;
 
 	array_for_each (&allocator->functions, function) {
 		struct probe_site *site;
-		int err;
 
-		if (function->point.argument.source == ARGUMENT_NONE && !search->event->is_live)
+		if (!allocator_site_is_needed(function, probe->allocators.is_live))
 			continue;
-		err = add_site(search->locator, search->event, &function->point, search->error);
-		if (err)
-			return err;
-		site = &probe->sites.items[probe->sites.length - 1];
-		describe_own_code(allocator, function->point.file_offset, &site->own_code);
-		site->own_code.jump_register = get_wire_register(function->jump_register);
-		site->own_code.jump_limit = function->jump_limit;
-		site->own_code.pointer_register = get_wire_register(function->pointer_register);
-		err = follow_function(search, function, site);
-		if (err)
-			return err;
+		site = array_add(&probe->sites);
+		if (!site)
+			return -ENOMEM;
+		*site = allocator_site_describe(allocator, function, &probe->allocators, fd);
 	}
 	return 0;
 }
 
-/*
- * Whether there is room for one more allocator of this owner. When the whole machine is recorded, a
- * user may not use up the room of others. Returns 1 or 0, or -ENOMEM.
- */
-static int take_room(struct allocator_search *search, uid_t owner)
-{
-	size_t num_taken = search->event->probe->fds.length;
-	struct allocator_owner *found = NULL;
-
-	if (num_taken == MAX_ALLOCATORS)
-		return 0;
-	if (!search->is_shared || file_owner_is_trusted(owner))
-		return 1;
-	array_for_each (&search->owners, known)
-		if (known->uid == owner)
-			found = known;
-	if (!found) {
-		found = array_add(&search->owners);
-		if (!found)
-			return -ENOMEM;
-		found->uid = owner;
-	}
-	if (found->num_allocators >= MAX_ALLOCATORS - num_taken)
-		return 0;
-	found->num_allocators++;
-	return 1;
-}
-
 static int leave_out(const struct allocator_search *search)
 {
-	if (search->is_shared) {
+	if (search->shares.is_shared) {
 		search->event->num_left_out++;
 		return 0;
 	}
@@ -472,11 +374,11 @@ static int look_into_file(int fd, const char *path, void *context)
 		close(fd);
 		return err == -ENOMEM ? err : 0;
 	}
-	has_room = take_room(search, file.owner);
+	has_room = owner_shares_take(&search->shares, file.owner, 1);
 	if (has_room > 0) {
 		err = keep_file(probe, fd);
 		if (!err)
-			err = add_allocator(search, &found);
+			err = add_allocator(search, &found, fd);
 	} else {
 		close(fd);
 		err = has_room < 0 ? has_room : leave_out(search);
@@ -562,6 +464,27 @@ static int look_at_all(struct probe_locator *locator, struct mapped_files *files
 	return err ? err : look_at_libraries(files);
 }
 
+static int describe_probes(const struct probe_locator *locator, struct event *event,
+			   struct error *error)
+{
+	struct allocator_probes *probes = &event->probe->allocators;
+	struct event described = {0};
+	int err = event_device_configure(locator->paths->devices, "uprobe", "", &described, error);
+
+	if (err)
+		return err;
+	event->type = described.type;
+	probes->config = described.config;
+	probes->is_live = event->is_live;
+	if (!event->is_live)
+		return 0;
+	described = (struct event){0};
+	err = event_device_configure(locator->paths->devices, "uprobe", "retprobe=1", &described,
+				     error);
+	probes->return_config = described.config;
+	return err;
+}
+
 static int locate_allocators(struct probe_locator *locator, struct event *event,
 			     struct error *error)
 {
@@ -570,19 +493,22 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 		.locator = locator,
 		.event = event,
 		.error = error,
-		.is_shared =
-			target && (target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP),
+		.shares = {.room = MAX_ALLOCATORS,
+			   .room_of_users = MAX_ALLOCATORS,
+			   .is_shared = target && !target_is_of_threads(target)},
 	};
 	struct mapped_files *files = &event->probe->looked_at;
-	int err;
+	int err = describe_probes(locator, event, error);
 
+	if (err)
+		return err;
 	files->opener = locator->opener;
 	files->handle = look_into_file;
 	files->context = &search;
 	err = look_at_all(locator, files);
 	files->opener = NULL;
 	files->context = NULL;
-	array_release(&search.owners);
+	owner_shares_release(&search.shares);
 	clean(error);
 	if (files->num_unreadable || files->num_left_out)
 		log_debug("%s: %u files of processes could not be opened and %u were skipped: "
@@ -713,8 +639,6 @@ static int locate_in_kernel(struct probe_locator *locator, struct event *event, 
 	return add_sites(locator, event, &functions.found, error);
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
-
 static int check_kernel(const struct event_paths *paths, const struct event *event,
 			struct error *error)
 {
@@ -755,53 +679,7 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 	return 0;
 }
 
-/* ---- processes that would not let a probe be attached --------------------------------------- */
-
-/*
- * Attaching a probe waits, uninterruptibly, for the memory map of every process that has mapped the
- * file. It blocks all forks meanwhile (Linux kernel/events/uprobes.c, register_for_each_vma(),
- * dup_mmap_sem). A process that does not answer the opener may have its map locked, for ever.
- * Looking up a range in map_files takes that lock and reads nothing.
- */
-static int check_answer(struct slow_opener *opener, pid_t pid, struct error *error)
-{
-	struct target_state state;
-	char link[64];
-	int handle;
-	int err = target_read_state(pid, &state);
-
-	if (err == -ENOMEM)
-		return err;
-	if (err || state.has_ended || state.is_kernel_thread)
-		return 0;
-	snprintf(link, sizeof(link), "/proc/%d/map_files/0-1000", pid);
-	handle = slow_opener_follow(opener, pid, link);
-	if (handle >= 0)
-		close(handle);
-	if (handle != -ETIMEDOUT)
-		return 0;
-	clean_text(state.comm);
-	return error_set(error, -EBUSY,
-			 "process %d (%s) did not answer in time: if it keeps its memory map "
-			 "locked, a probe would hang, and block all forks; try again, end the "
-			 "process, or record without probes of programs",
-			 pid, state.comm);
-}
-
-static int check_answers(struct slow_opener *opener, struct error *error)
-{
-	DIR *folder = opendir("/proc");
-	const struct dirent *entry;
-	int err = 0;
-
-	if (!folder)
-		return 0;
-	while (!err && (entry = readdir(folder)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			err = check_answer(opener, (pid_t)strtol(entry->d_name, NULL, 10), error);
-	closedir(folder);
-	return err;
-}
+/* ---- all ---------------------------------------------------------------------------------- */
 
 static bool has_probes_of_programs(const struct event_list *events)
 {
@@ -823,7 +701,7 @@ int probes_locate(const struct event_paths *paths, const struct probe_search *se
 		return err;
 	err = locate(&locator, events, error);
 	if (!err && needs_opener)
-		err = check_answers(locator.opener, error);
+		err = process_answers_check(locator.opener, error);
 	slow_opener_free(locator.opener);
 	elf_worker_free(locator.worker);
 	return err;

@@ -26,6 +26,7 @@
 #define access(path, mode)        look_for(path)
 static int look_for(const char *path);
 #include "collect/events/probes.c"
+#include "collect/events/process_answers.c"
 #undef access
 
 #include "unit.h"

@@ -1,0 +1,65 @@
+#include "collect/events/allocator_sites.h"
+
+/* Functions with a smaller gap have only alignment between them. */
+#define MAX_OWN_GAP 16
+
+bool allocator_site_is_needed(const struct allocator_function *function, bool is_live)
+{
+	return is_live || function->point.argument.source != ARGUMENT_NONE;
+}
+
+static uint8_t get_wire_register(uint64_t number)
+{
+	return number == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER : (uint8_t)number;
+}
+
+/*
+ * Ranges of a file's functions, in order; calls beyond the maximum number of ranges might count
+ * twice.
+ */
+static void describe_own_code(const struct allocator *allocator, uint64_t point,
+			      struct wire_own_code *ret)
+{
+	size_t num_stretches = 0;
+	uint64_t end = 0; /* end of the last stretch */
+
+	array_for_each (&allocator->functions, function) {
+		uint64_t start = function->point.file_offset;
+
+		if (!function->bytes || function->point.argument.source == ARGUMENT_NONE)
+			continue;
+		if (!num_stretches || start > end + MAX_OWN_GAP) {
+			if (num_stretches == WIRE_MAX_OWN_CODE)
+				return;
+			ret->offsets[num_stretches++] = start - point;
+		}
+		if (start + function->bytes > end)
+			end = start + function->bytes;
+		ret->bytes[num_stretches - 1] = end - point - ret->offsets[num_stretches - 1];
+	}
+}
+
+struct probe_site allocator_site_describe(const struct allocator *allocator,
+					  const struct allocator_function *function,
+					  const struct allocator_probes *probes, int fd)
+{
+	struct probe_site site = {
+		.config = probes->config,
+		.offset = function->point.file_offset,
+		.argument = function->point.argument,
+		.free_register = WIRE_NO_REGISTER,
+		.fd = fd,
+	};
+
+	describe_own_code(allocator, function->point.file_offset, &site.own_code);
+	site.own_code.jump_register = get_wire_register(function->jump_register);
+	site.own_code.jump_limit = function->jump_limit;
+	site.own_code.pointer_register = get_wire_register(function->pointer_register);
+	if (!probes->is_live)
+		return site;
+	/* Live memory needs the frees, too, and the address that identifies an allocation. */
+	site.free_register = get_wire_register(function->free_register);
+	if (function->point.argument.source != ARGUMENT_NONE)
+		site.return_config = probes->return_config;
+	return site;
+}
