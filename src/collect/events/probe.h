@@ -22,6 +22,9 @@ enum probe_kind {
 	PROBE_ALLOCATOR, /* all functions of all allocators that are found: points in several files */
 };
 
+/* Sites of allocators that are found while recording: so many have room in the program's maps. */
+#define PROBE_MAX_LATE_SITES 1280
+
 struct probe_site {
 	/* As in struct perf_event_attr. */
 	uint64_t config;

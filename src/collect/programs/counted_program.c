@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,19 @@
 /* For threads that are preempted; each gets its turn within some milliseconds. */
 #define MAX_WAIT_MS 500
 
+/* Descriptors: the program is attached as long as they are open. */
+struct held_fds {
+	ARRAY(int) fds;
+};
+
+/* Properties that all sites of a probe share. */
+struct site_kind {
+	uint32_t type;      /* as in struct perf_event_attr */
+	bool are_of_files;  /* else of the kernel */
+	bool are_at_return; /* where the functions return */
+	char *function; /* kernel function, borrowed for counted_program_new(); NULL: addresses */
+};
+
 struct counted_program {
 	struct counted_program_opts opts;
 	const struct sampling_program *sampling;
@@ -42,15 +56,19 @@ struct counted_program {
 	/* Runs of `hit` that the kernel had skipped. */
 	uint64_t misses_at_start;
 	uint64_t misses_at_stop;
-	bool is_stopped;
 	bool is_live;
 	bool keeps_cpu; /* a probe's program is not preempted */
 	bool is_linked; /* to all of a probe's points in a file at once */
+	bool has_allocator_probes;
+	struct site_kind sites;
+	pthread_mutex_t lock; /* protects the rest: another thread may add sites */
+	bool is_stopped;
+	uint32_t num_sites; /* numbers given to sites */
 	/*
 	 * Perf events that hold it at a tracepoint or a probe's points, and its links to these or
 	 * to files.
 	 */
-	ARRAY(int) fds;
+	struct held_fds held;
 };
 
 static bool points_differ(const struct probe *probe)
@@ -71,14 +89,15 @@ static bool points_differ(const struct probe *probe)
 	return false;
 }
 
-static uint32_t count_arguments(const struct counted_program *program)
+/* Entries of the maps that are indexed by the number of a site. */
+static uint32_t count_places(const struct counted_program *program)
 {
-	return program->points_differ ? (uint32_t)program->opts.event->probe->sites.length : 1;
-}
+	const struct probe *probe = program->opts.event->probe;
 
-static bool is_of_allocator(const struct counted_program *program)
-{
-	return program->opts.event->probe && program->opts.event->probe->kind == PROBE_ALLOCATOR;
+	if (!program->points_differ)
+		return 1;
+	return (uint32_t)probe->sites.length +
+	       (program->has_allocator_probes ? PROBE_MAX_LATE_SITES : 0);
 }
 
 static int set_up_maps(struct counted_program *program)
@@ -92,11 +111,11 @@ static int set_up_maps(struct counted_program *program)
 	err = sampling_program_share_maps(program->sampling, bpf->obj);
 	if (err)
 		return err;
-	err = bpf_map__set_max_entries(bpf->maps.arguments, count_arguments(program));
+	err = bpf_map__set_max_entries(bpf->maps.arguments, count_places(program));
 	if (err)
 		return err;
-	err = is_of_allocator(program)
-		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_arguments(program))
+	err = program->has_allocator_probes
+		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_places(program))
 		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
 	if (err)
 		return err;
@@ -215,7 +234,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_probe_of_user_mode =
 		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
 	bpf->rodata->points_differ = program->points_differ;
-	bpf->rodata->is_of_allocator = is_of_allocator(program);
+	bpf->rodata->is_of_allocator = program->has_allocator_probes;
 	bpf->rodata->is_live = program->is_live;
 	bpf->rodata->keeps_cpu = program->keeps_cpu;
 	bpf->rodata->event_number = program->opts.number;
@@ -274,27 +293,53 @@ static struct wire_argument describe_argument(const struct probe_argument *argum
 	};
 }
 
-static int set_arguments(const struct counted_program *program)
+/*
+ * Set the argument of a site. is_muted: nothing is counted there yet but frees of
+ * live memory.
+ */
+static int set_argument(const struct counted_program *program, const struct probe_site *site,
+			uint32_t number, bool is_muted)
 {
-	int map_fd = bpf_map__fd(program->bpf->maps.arguments);
+	struct wire_argument argument = describe_argument(&site->argument);
 
-	if (program->kind != EVENT_PROBE)
-		return 0;
-	for (uint32_t i = 0; i < count_arguments(program); i++) {
-		const struct probe_site *site = &program->opts.event->probe->sites.items[i];
-		struct wire_argument argument = describe_argument(&site->argument);
+	argument.frees = site->free_register;
+	argument.may_jump =
+		program->has_allocator_probes && site->own_code.jump_register != WIRE_NO_REGISTER;
+	if (is_muted)
+		argument.source = WIRE_ARGUMENT_NONE;
+	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.arguments), &number, &argument,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
+}
 
-		argument.frees = site->free_register;
-		argument.may_jump = is_of_allocator(program) &&
-				    site->own_code.jump_register != WIRE_NO_REGISTER;
-		if (bpf_map_update_elem(map_fd, &i, &argument, BPF_ANY))
-			return -errno;
-		if (is_of_allocator(program) &&
-		    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &i,
-					&site->own_code, BPF_ANY))
+/* first  number of the first site */
+static int describe_sites(const struct counted_program *program, const struct probe_site *sites,
+			  size_t count, uint32_t first, bool are_muted)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t number = first + (uint32_t)i;
+		int err = set_argument(program, &sites[i], number, are_muted);
+
+		if (err)
+			return err;
+		if (program->has_allocator_probes &&
+		    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &number,
+					&sites[i].own_code, BPF_ANY))
 			return -errno;
 	}
 	return 0;
+}
+
+/* If all sites have the same argument, there is one place for it. */
+static int set_arguments(const struct counted_program *program)
+{
+	const struct probe *probe = program->opts.event->probe;
+
+	if (program->kind != EVENT_PROBE)
+		return 0;
+	return describe_sites(program, probe->sites.items,
+			      program->points_differ ? probe->sites.length : 1, 0, false);
 }
 
 static int fill_slots(const struct counted_program *program)
@@ -361,9 +406,9 @@ static int load(struct counted_program *program)
 		       : 0;
 }
 
-static int keep_fd(struct counted_program *program, int fd)
+static int hold_fd(struct held_fds *held, int fd)
 {
-	int *added = array_add(&program->fds);
+	int *added = array_add(&held->fds);
 
 	if (!added) {
 		close(fd);
@@ -373,11 +418,17 @@ static int keep_fd(struct counted_program *program, int fd)
 	return 0;
 }
 
+static void close_held(struct held_fds *held)
+{
+	close_together(held->fds.items, held->fds.length);
+	array_release(&held->fds);
+}
+
 /*
  * cookie  returned by bpf_get_attach_cookie() in the program at that point; 0: none
  */
-static int attach_to(struct counted_program *program, const struct bpf_program *to_run,
-		     int event_fd, uint64_t cookie)
+static int attach_to(const struct counted_program *program, const struct bpf_program *to_run,
+		     int event_fd, uint64_t cookie, struct held_fds *held)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
 	int link_fd;
@@ -386,7 +437,7 @@ static int attach_to(struct counted_program *program, const struct bpf_program *
 		return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)) ? -errno
 											: 0;
 	link_fd = bpf_link_create(bpf_program__fd(to_run), event_fd, BPF_PERF_EVENT, &opts);
-	return link_fd < 0 ? link_fd : keep_fd(program, link_fd);
+	return link_fd < 0 ? link_fd : hold_fd(held, link_fd);
 }
 
 /*
@@ -394,8 +445,9 @@ static int attach_to(struct counted_program *program, const struct bpf_program *
  *
  * Returns 0 or negative errno. *ret_was_opened: the event was opened, so the program was rejected.
  */
-static int attach(struct counted_program *program, const struct bpf_program *to_run,
-		  struct perf_event_attr *attr, uint64_t cookie, bool *ret_was_opened)
+static int attach(const struct counted_program *program, const struct bpf_program *to_run,
+		  struct perf_event_attr *attr, uint64_t cookie, struct held_fds *held,
+		  bool *ret_was_opened)
 {
 	int cpu = 0;
 	int err;
@@ -409,11 +461,11 @@ static int attach(struct counted_program *program, const struct bpf_program *to_
 	} while (fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
 	if (fd < 0)
 		return -errno;
-	err = keep_fd(program, fd);
+	err = hold_fd(held, fd);
 	if (err)
 		return err;
 	*ret_was_opened = true;
-	return attach_to(program, to_run, fd, cookie);
+	return attach_to(program, to_run, fd, cookie, held);
 }
 
 /* The kernel's error if it does not replace an instruction; user space has no such errno. */
@@ -446,7 +498,7 @@ static int explain_probe_failure(const struct counted_program *program, const st
 	if (was_opened && program->points_differ && (code == -EINVAL || code == -EOPNOTSUPP))
 		return error_set(
 			error, -ENOTSUP,
-			is_of_allocator(program)
+			program->has_allocator_probes
 				? "%s: needs Linux 5.15 to tell its probes apart; "
 				  "'uprobe:libc:malloc{arg1:By}' counts one function"
 				: "%s: arguments in different locations at different probe points need "
@@ -486,7 +538,7 @@ static int attach_tracepoint(struct counted_program *program, const struct bpf_p
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = number};
 	bool was_opened;
-	int err = attach(program, to_run, &attr, 0, &was_opened);
+	int err = attach(program, to_run, &attr, 0, &program->held, &was_opened);
 
 	return err ? explain_failure(program, program->opts.event, was_opened, err, error) : 0;
 }
@@ -496,7 +548,7 @@ static int attach_raw(struct counted_program *program, const struct bpf_program 
 		      const char *name, struct error *error)
 {
 	int fd = bpf_raw_tracepoint_open(name, bpf_program__fd(to_run));
-	int err = fd < 0 ? fd : keep_fd(program, fd);
+	int err = fd < 0 ? fd : hold_fd(&program->held, fd);
 
 	return err ? explain_failure(program, program->opts.event, true, err, error) : 0;
 }
@@ -514,7 +566,8 @@ static int check_filter(const struct counted_program *program, struct error *err
 		return 0;
 	text = event_filter_get_text(event->filter);
 	/* The tracepoint's own one is the last that was opened. */
-	if (!ioctl(program->fds.items[program->fds.length - 1], PERF_EVENT_IOC_SET_FILTER, text))
+	if (!ioctl(program->held.fds.items[program->held.fds.length - 1], PERF_EVENT_IOC_SET_FILTER,
+		   text))
 		return 0;
 	return errno == ENOMEM ? -ENOMEM
 			       : error_set(error, -ENOTSUP, "%s: this kernel refuses the filter %s",
@@ -522,84 +575,103 @@ static int check_filter(const struct counted_program *program, struct error *err
 }
 
 /* Returns 0 or negative errno, with whether it was the program that was refused, and not the event. */
-static int attach_site(struct counted_program *program, size_t number, bool *ret_was_opened)
+static int attach_site(const struct counted_program *program, const struct probe_site *site,
+		       uint32_t number, struct held_fds *held, bool *ret_was_opened)
 {
-	const struct event *event = program->opts.event;
-	const struct probe *probe = event->probe;
-	const struct probe_site *site = &probe->sites.items[number];
+	const struct site_kind *kind = &program->sites;
 	char path[64];
 	struct perf_event_attr attr = {
-		.type = event->type,
+		.type = kind->type,
 		.config = site->config,
-		.config1 = (uintptr_t)(probe_is_of_user_mode(probe) ? path
-				       : probe->are_addresses       ? NULL
-								    : probe->name),
+		.config1 = (uintptr_t)(kind->are_of_files ? path : kind->function),
 		.config2 = site->offset,
 	};
 	int err;
 
 	/* The very file that was looked into, whatever is at its path by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
-	err = attach(program, program->hit, &attr, number, ret_was_opened);
+	err = attach(program, program->hit, &attr, number, held, ret_was_opened);
 	if (err || !site->return_config)
 		return err;
 	attr.config = site->return_config;
-	return attach(program, program->bpf->progs.on_return, &attr, number, ret_was_opened);
+	return attach(program, program->bpf->progs.on_return, &attr, number, held, ret_was_opened);
 }
 
 /*
- * Link the sites from first to before end, which are in one file. of_returns: link the returns of
- * those sites that are also probed there.
+ * Link sites that are in one file. of_returns: link the returns of those sites that are also probed
+ * there. first: number of the first site
  */
-static int link_sites(struct counted_program *program, size_t first, size_t end, bool of_returns)
+static int link_file(const struct counted_program *program, const struct probe_site *sites,
+		     size_t count, uint32_t first, bool of_returns, struct held_fds *held)
 {
-	const struct probe *probe = program->opts.event->probe;
 	const struct bpf_program *to_run =
 		of_returns ? program->bpf->progs.on_return : program->hit;
-	_cleanup_free_ struct uprobe_link_point *points = calloc(end - first, sizeof(*points));
+	_cleanup_free_ struct uprobe_link_point *points = calloc(count, sizeof(*points));
 	struct uprobe_link_opts opts = {
 		.program_fd = bpf_program__fd(to_run),
-		.file_fd = probe->sites.items[first].fd,
+		.file_fd = sites[0].fd,
 		.points = points,
-		.at_returns = of_returns || probe->kind == PROBE_URETPROBE,
+		.at_returns = of_returns || program->sites.are_at_return,
 	};
 	int fd;
 
 	if (!points)
 		return -ENOMEM;
-	for (size_t i = first; i < end; i++) {
-		const struct probe_site *site = &probe->sites.items[i];
-
-		if (of_returns && !site->return_config)
+	for (size_t i = 0; i < count; i++) {
+		if (of_returns && !sites[i].return_config)
 			continue;
 		points[opts.num_points++] = (struct uprobe_link_point){
-			.offset = site->offset,
-			.semaphore_offset = site->semaphore_offset,
-			.cookie = i,
+			.offset = sites[i].offset,
+			.semaphore_offset = sites[i].semaphore_offset,
+			.cookie = first + i,
 		};
 	}
 	if (!opts.num_points)
 		return 0;
 	fd = uprobe_link_open(&opts);
-	return fd < 0 ? fd : keep_fd(program, fd);
+	return fd < 0 ? fd : hold_fd(held, fd);
 }
 
 /* The sites of a file follow each other. */
-static int link_files(struct counted_program *program)
+static int link_files(const struct counted_program *program, const struct probe_site *sites,
+		      size_t count, uint32_t first, struct held_fds *held)
 {
-	const struct probe *probe = program->opts.event->probe;
 	size_t end;
 
-	for (size_t first = 0; first < probe->sites.length; first = end) {
+	for (size_t start = 0; start < count; start = end) {
+		uint32_t number = first + (uint32_t)start;
 		int err;
 
-		for (end = first + 1; end < probe->sites.length; end++)
-			if (probe->sites.items[end].fd != probe->sites.items[first].fd)
-				break;
-		err = link_sites(program, first, end, false);
+		for (end = start + 1; end < count && sites[end].fd == sites[start].fd;)
+			end++;
+		err = link_file(program, &sites[start], end - start, number, false, held);
 		if (err)
 			return err;
-		err = link_sites(program, first, end, true);
+		err = link_file(program, &sites[start], end - start, number, true, held);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Attach the program to sites.
+ *
+ * first  number of the first site
+ * held   its descriptors are added, also on failure
+ *
+ * Returns 0 or negative errno, with whether it was the program that was refused, and not the event.
+ */
+static int attach_sites(const struct counted_program *program, const struct probe_site *sites,
+			size_t count, uint32_t first, struct held_fds *held, bool *ret_was_opened)
+{
+	*ret_was_opened = false;
+	if (program->is_linked)
+		return link_files(program, sites, count, first, held);
+	for (size_t i = 0; i < count; i++) {
+		int err =
+			attach_site(program, &sites[i], first + (uint32_t)i, held, ret_was_opened);
+
 		if (err)
 			return err;
 	}
@@ -609,20 +681,14 @@ static int link_files(struct counted_program *program)
 static int attach_probe(struct counted_program *program, struct error *error)
 {
 	const struct event *event = program->opts.event;
+	const struct probe *probe = event->probe;
+	bool was_opened;
+	int err;
 
-	if (program->is_linked) {
-		int err = link_files(program);
-
-		return err ? explain_failure(program, event, false, err, error) : 0;
-	}
-	for (size_t i = 0; i < event->probe->sites.length; i++) {
-		bool was_opened;
-		int err = attach_site(program, i, &was_opened);
-
-		if (err)
-			return explain_failure(program, event, was_opened, err, error);
-	}
-	return 0;
+	program->num_sites = (uint32_t)probe->sites.length;
+	err = attach_sites(program, probe->sites.items, probe->sites.length, 0, &program->held,
+			   &was_opened);
+	return err ? explain_failure(program, event, was_opened, err, error) : 0;
 }
 
 /*
@@ -654,6 +720,21 @@ static int attach_all(struct counted_program *program, struct error *error)
 	return err ? err : check_filter(program, error);
 }
 
+static void describe_probe(struct counted_program *program, const struct event *event)
+{
+	const struct probe *probe = event->probe;
+
+	program->points_differ = points_differ(probe);
+	program->has_allocator_probes = probe->kind == PROBE_ALLOCATOR;
+	program->sites = (struct site_kind){
+		.type = event->type,
+		.are_of_files = probe_is_of_user_mode(probe),
+		.are_at_return = probe->kind == PROBE_URETPROBE,
+		.function = probe->are_addresses ? NULL : probe->name,
+	};
+	program->is_linked = program->sites.are_of_files && kernel_has_uprobe_links();
+}
+
 int counted_program_new(const struct counted_program_opts *opts,
 			const struct sampling_program *sampling, struct counted_program **ret,
 			struct error *error)
@@ -673,10 +754,10 @@ int counted_program_new(const struct counted_program_opts *opts,
 	program->sampling = sampling;
 	program->kind = opts->event->kind;
 	program->has_exponential_distances = opts->event->mean_distance;
-	program->points_differ = opts->event->probe && points_differ(opts->event->probe);
 	program->is_live = opts->event->is_live;
-	program->is_linked = opts->event->probe && probe_is_of_user_mode(opts->event->probe) &&
-			     kernel_has_uprobe_links();
+	pthread_mutex_init(&program->lock, NULL);
+	if (opts->event->probe)
+		describe_probe(program, opts->event);
 	err = load(program);
 	if (err == -ENOMEM)
 		return err;
@@ -689,22 +770,80 @@ int counted_program_new(const struct counted_program_opts *opts,
 	if (err)
 		return err;
 	program->opts.event = NULL;
+	program->sites.function = NULL;
 	*ret = return_ptr(program);
 	return 0;
 }
 
-static void close_fds(struct counted_program *program)
+/* Numbers for sites. Returns 0, -ESHUTDOWN or -ENOSPC. */
+static int number_sites(struct counted_program *program, size_t count, uint32_t *ret_first)
 {
-	close_together(program->fds.items, program->fds.length);
-	program->fds.length = 0;
+	uint32_t num_places = bpf_map__max_entries(program->bpf->maps.arguments);
+	int err = 0;
+
+	pthread_mutex_lock(&program->lock);
+	if (program->is_stopped)
+		err = -ESHUTDOWN;
+	else if (count > num_places - program->num_sites)
+		err = -ENOSPC;
+	*ret_first = program->num_sites;
+	program->num_sites += err ? 0 : (uint32_t)count;
+	pthread_mutex_unlock(&program->lock);
+	return err;
+}
+
+/* Hold the sites until the stop. Returns 0, -ESHUTDOWN or -ENOMEM. */
+static int keep_sites(struct counted_program *program, struct held_fds *held)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&program->lock);
+	if (program->is_stopped)
+		err = -ESHUTDOWN;
+	else
+		err = array_reserve(&program->held.fds,
+				    program->held.fds.length + held->fds.length);
+	if (!err && held->fds.length) {
+		memcpy(program->held.fds.items + program->held.fds.length, held->fds.items,
+		       held->fds.length * sizeof(*held->fds.items));
+		program->held.fds.length += held->fds.length;
+		held->fds.length = 0;
+	}
+	pthread_mutex_unlock(&program->lock);
+	return err;
+}
+
+/*
+ * Nothing is counted at these sites until the program is at all of them: a block whose free is not
+ * seen would stay live.
+ */
+int counted_program_attach_sites(struct counted_program *program, const struct probe_site *sites,
+				 size_t count)
+{
+	struct held_fds held = {0};
+	bool was_opened;
+	uint32_t first;
+	int err = number_sites(program, count, &first);
+
+	if (err)
+		return err;
+	err = describe_sites(program, sites, count, first, program->is_live);
+	if (!err)
+		err = attach_sites(program, sites, count, first, &held, &was_opened);
+	if (!err)
+		err = keep_sites(program, &held);
+	for (size_t i = 0; i < count && !err && program->is_live; i++)
+		err = set_argument(program, &sites[i], first + (uint32_t)i, false);
+	close_held(&held);
+	return err;
 }
 
 void counted_program_free(struct counted_program *program)
 {
 	if (!program)
 		return;
-	close_fds(program);
-	array_release(&program->fds);
+	close_held(&program->held);
+	pthread_mutex_destroy(&program->lock);
 	counted_bpf__destroy(program->bpf);
 	free(program);
 }
@@ -751,10 +890,16 @@ static bool wait_for_runs(const struct counted_program *program)
 
 void counted_program_stop(struct counted_program *program)
 {
+	struct held_fds held;
+
 	program->bpf->bss->is_recording = false;
 	program->misses_at_stop = read_misses(program);
+	pthread_mutex_lock(&program->lock);
 	program->is_stopped = true;
-	close_fds(program);
+	held = program->held;
+	program->held = (struct held_fds){0};
+	pthread_mutex_unlock(&program->lock);
+	close_held(&held);
 	if (program->kind == EVENT_PROBE && !wait_for_runs(program))
 		log_debug("a probe's program may still be running");
 }

@@ -3,7 +3,7 @@
  * tracepoint or a probe, starts and stops it. It sends to the rings of the sampling program, as
  * that does.
  *
- * Not thread-safe.
+ * Not thread-safe, but for counted_program_attach_sites().
  */
 #ifndef COLLECT_PROGRAMS_COUNTED_PROGRAM_H
 #define COLLECT_PROGRAMS_COUNTED_PROGRAM_H
@@ -17,6 +17,7 @@
 #include "wire/wire.h"
 
 struct own_times;
+struct probe_site;
 struct counted_program;
 
 struct counted_program_opts {
@@ -45,6 +46,19 @@ static inline void counted_program_freep(struct counted_program **program)
 
 /* The program for the perf events of a software event; borrowed. */
 int counted_program_get_fd(const struct counted_program *program);
+
+/*
+ * For the probes of allocators: attach the program to more sites, while it records. It may be
+ * called by a single other thread until the program is freed. May take some ms, and longer if a process keeps its memory
+ * map locked.
+ *
+ * sites  those of a file follow each other; borrowed for the call
+ *
+ * Returns 0; -ENOSPC: there is no room for so many; -ESHUTDOWN: the program was stopped; or another
+ * negative errno. The program is at no such site then.
+ */
+_must_check_ int counted_program_attach_sites(struct counted_program *program,
+					      const struct probe_site *sites, size_t count);
 
 void counted_program_start(struct counted_program *program);
 void counted_program_stop(struct counted_program *program);

@@ -513,6 +513,13 @@ void sampler_disable(struct sampler *sampler)
 		log_debug("programs may still be running");
 }
 
+int sampler_attach_sites(struct sampler *sampler, size_t event, const struct probe_site *sites,
+			 size_t count)
+{
+	return counted_program_attach_sites(sampler->event_programs.items[event].counted, sites,
+					    count);
+}
+
 int sampler_get_fd(const struct sampler *sampler)
 {
 	return sampler->rings.epoll_fd;

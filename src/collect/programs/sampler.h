@@ -20,6 +20,7 @@
 #include "wire/wire.h"
 
 struct own_times;
+struct probe_site;
 struct sampler;
 
 /* Options for a recording that samples off-CPU time, too. */
@@ -98,6 +99,13 @@ int sampler_get_running_fd(const struct sampler *sampler);
 /* Start or stop all ticks opened so far, and the sampling of off-CPU time. */
 void sampler_enable(struct sampler *sampler);
 void sampler_disable(struct sampler *sampler);
+
+/*
+ * Attach an event's program to more sites of its probe, as counted_program_attach_sites() does: by a
+ * single other thread, until the sampler is freed.
+ */
+_must_check_ int sampler_attach_sites(struct sampler *sampler, size_t event,
+				      const struct probe_site *sites, size_t count);
 
 /* A descriptor that is readable when a ring should be read. */
 int sampler_get_fd(const struct sampler *sampler);

@@ -128,6 +128,9 @@ int bpf_raw_tracepoint_open(const char *name, int program_fd)
 	return attach_error ? -attach_error : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* The sources of arguments that were set, a letter each: N(one) or R(egister); L: a link. */
+static char story[64];
+
 /* Links to files. */
 static struct {
 	struct uprobe_link_opts opts;
@@ -142,6 +145,7 @@ int uprobe_link_open(const struct uprobe_link_opts *opts)
 	links[num_links].opts = *opts;
 	memcpy(links[num_links].points, opts->points, opts->num_points * sizeof(*opts->points));
 	num_links++;
+	story[strlen(story)] = 'L';
 	return link_error ? link_error : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -185,8 +189,8 @@ static uint64_t num_updates; /* of all maps */
 static uint64_t fail_update; /* its number, from 1 on; 0: none */
 static uint64_t num_slots;
 static uint32_t last_slot;
-static struct wire_argument arguments[4];
-static struct wire_own_code own_codes[4];
+static struct wire_argument arguments[8];
+static struct wire_own_code own_codes[8];
 static int cgroup;
 static uint32_t num_filter_parts;
 
@@ -203,6 +207,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 		last_slot = *(const uint32_t *)value;
 	} else if (fd == bpf_map__fd(skeleton->maps.arguments)) {
 		arguments[index] = *(const struct wire_argument *)value;
+		story[strlen(story)] = arguments[index].source == WIRE_ARGUMENT_NONE ? 'N' : 'R';
 	} else if (fd == bpf_map__fd(skeleton->maps.own_code)) {
 		own_codes[index] = *(const struct wire_own_code *)value;
 	} else if (fd == bpf_map__fd(skeleton->maps.event_filter)) {
@@ -287,6 +292,7 @@ static int set_up(void **state _unused_)
 	raw_name = NULL;
 	num_updates = fail_update = num_slots = num_filter_parts = 0;
 	last_slot = UINT32_MAX;
+	memset(story, 0, sizeof(story));
 	cgroup = -1;
 	has_types = true;
 	has_links = refuses_kept_cpu = false;
@@ -409,8 +415,8 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	event.requests.end = NULL;
 	event.is_live = true;
 	make_well();
-	assert_int_equal(entries_of(skeleton->maps.arguments), 3);
-	assert_int_equal(entries_of(skeleton->maps.own_code), 3);
+	assert_int_equal(entries_of(skeleton->maps.arguments), 3 + PROBE_MAX_LATE_SITES);
+	assert_int_equal(entries_of(skeleton->maps.own_code), 3 + PROBE_MAX_LATE_SITES);
 	assert_true(entries_of(skeleton->maps.last_calls) > 1000);
 	assert_true(entries_of(skeleton->maps.returning) > 1000);
 	assert_int_equal(entries_of(skeleton->maps.blocks), WIRE_MAX_BLOCKS);
@@ -590,7 +596,7 @@ static void the_start_is_attached_first(void **state _unused_)
 	assert_string_equal(raw_name, "block_rq_complete");
 	assert_ptr_equal(raw_program, skeleton->progs.on_request_end);
 	assert_int_equal(num_before_raw, 1);
-	assert_int_equal(program->fds.length, 3);
+	assert_int_equal(program->held.fds.length, 3);
 }
 
 static void ticks_are_attached_by_the_sampler(void **state _unused_)
@@ -619,7 +625,7 @@ static void each_point_of_a_probe_is_attached(void **state _unused_)
 	assert_true(skeleton->rodata->is_of_probe);
 	assert_true(skeleton->rodata->is_probe_of_user_mode);
 	assert_int_equal(num_links, 0);
-	assert_int_equal(program->fds.length, 3);
+	assert_int_equal(program->held.fds.length, 3);
 }
 
 static void functions_of_the_kernel_are_named(void **state _unused_)
@@ -656,7 +662,7 @@ static void points_that_differ_have_a_cookie(void **state _unused_)
 	assert_int_equal(opened[3].attr.config, 0x900);
 	assert_int_equal(opened[3].cookie, 2);
 	assert_ptr_equal(opened[3].program, skeleton->progs.on_return);
-	assert_int_equal(program->fds.length, 8);
+	assert_int_equal(program->held.fds.length, 8);
 	assert_int_equal(entries_of(skeleton->maps.arguments), 3);
 	assert_int_equal(arguments[1].base, 3);
 	assert_int_equal(arguments[0].base, 0);
@@ -766,7 +772,7 @@ static void files_are_linked_at_once(void **state _unused_)
 			 UPROBE_LINK_ATTACH_TYPE);
 	assert_int_equal(bpf_program__expected_attach_type(skeleton->progs.on_return),
 			 UPROBE_LINK_ATTACH_TYPE);
-	assert_int_equal(program->fds.length, 2);
+	assert_int_equal(program->held.fds.length, 2);
 }
 
 static void returns_are_linked_beside(void **state _unused_)
@@ -797,6 +803,103 @@ static void returns_are_linked_beside(void **state _unused_)
 	link_error = -EBADF;
 	assert_int_equal(make(), -ENOTSUP);
 	link_error = 0;
+}
+
+/* Sites of a file that was mapped while the program records. */
+static void more_sites_have_the_next_numbers(void **state _unused_)
+{
+	be_probe(PROBE_ALLOCATOR);
+	has_links = true;
+	make_well();
+	num_links = 0;
+	sites[1].own_code.jump_limit = 77;
+	memset(story, 0, sizeof(story));
+	assert_int_equal(counted_program_attach_sites(program, &sites[1], 2), 0);
+	assert_string_equal(story, "RRLL"); /* they are in two files */
+	assert_int_equal(links[0].points[0].cookie, 3);
+	assert_int_equal(links[0].points[0].offset, 0x2001);
+	assert_int_equal(links[0].opts.file_fd, 700);
+	assert_int_equal(links[1].points[0].cookie, 4);
+	assert_int_equal(own_codes[3].jump_limit, 77);
+	assert_int_equal(arguments[4].source, WIRE_ARGUMENT_REGISTER);
+	assert_int_equal(program->held.fds.length, 4);
+	assert_int_equal(counted_program_attach_sites(program, sites, 1), 0);
+	assert_int_equal(links[2].points[0].cookie, 5);
+}
+
+/* Each is an event and a link, for its returns as well. */
+static void more_sites_are_attached_without_links_to_files(void **state _unused_)
+{
+	be_probe(PROBE_ALLOCATOR);
+	event.is_live = true;
+	make_well();
+	num_opened = 0;
+	sites[0].return_config = 9;
+	assert_int_equal(counted_program_attach_sites(program, sites, 1), 0);
+	assert_int_equal(num_opened, 2);
+	assert_int_equal(opened[0].attr.type, 7);
+	assert_string_equal(opened[0].path, "/proc/self/fd/700");
+	assert_int_equal(opened[0].cookie, 3);
+	assert_ptr_equal(opened[0].program, skeleton->progs.on_probe);
+	assert_int_equal(opened[1].attr.config, 9);
+	assert_ptr_equal(opened[1].program, skeleton->progs.on_return);
+}
+
+/* A block whose free is not seen would stay live. */
+static void live_memory_counts_when_all_sites_are_attached(void **state _unused_)
+{
+	be_probe(PROBE_ALLOCATOR);
+	has_links = event.is_live = true;
+	make_well();
+	sites[0].return_config = 9;
+	sites[1].free_register = 6;
+	memset(story, 0, sizeof(story));
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	assert_string_equal(story, "NNLLRR");
+	assert_int_equal(arguments[4].frees, 6);
+}
+
+static void more_sites_than_there_is_room_for_are_refused(void **state _unused_)
+{
+	static struct probe_site many[PROBE_MAX_LATE_SITES + 1];
+
+	be_probe(PROBE_ALLOCATOR);
+	has_links = true;
+	make_well();
+	num_links = 0;
+	assert_int_equal(counted_program_attach_sites(program, many, ARRAY_LENGTH(many)), -ENOSPC);
+	program->num_sites = 3 + PROBE_MAX_LATE_SITES - 1;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -ENOSPC);
+	assert_int_equal(num_links, 0);
+	program->num_sites = 3;
+	/* Nothing is left of what the kernel refuses. */
+	link_error = -EILSEQ;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -EILSEQ);
+	link_error = 0;
+	num_updates = 0;
+	fail_update = 1;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -EFAULT);
+	assert_int_equal(program->held.fds.length, 2);
+}
+
+static void nothing_is_attached_after_the_stop(void **state _unused_)
+{
+	struct held_fds held = {0};
+	int *fd;
+
+	be_probe(PROBE_ALLOCATOR);
+	has_links = true;
+	make_well();
+	num_links = 0;
+	program->is_stopped = true;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -ESHUTDOWN);
+	assert_int_equal(num_links, 0);
+	/* It was stopped meanwhile. */
+	fd = array_add(&held.fds);
+	*fd = -1;
+	assert_int_equal(keep_sites(program, &held), -ESHUTDOWN);
+	assert_int_equal(held.fds.length, 1);
+	array_release(&held.fds);
 }
 
 /* A kernel may refuse to keep the CPU: then it is loaded once more. */
@@ -1009,6 +1112,11 @@ int main(void)
 		TEST(allocators_have_their_code),
 		TEST(files_are_linked_at_once),
 		TEST(returns_are_linked_beside),
+		TEST(more_sites_have_the_next_numbers),
+		TEST(more_sites_are_attached_without_links_to_files),
+		TEST(live_memory_counts_when_all_sites_are_attached),
+		TEST(more_sites_than_there_is_room_for_are_refused),
+		TEST(nothing_is_attached_after_the_stop),
 		TEST(a_probe_keeps_its_cpu_if_it_may),
 		TEST(refused_loads_say_why),
 		TEST(failing_updates_are_errors),

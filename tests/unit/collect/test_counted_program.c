@@ -196,7 +196,7 @@ static void the_stop_closes_all_links(void **state _unused_)
 	skeleton.bss = &globals;
 	program.kind = EVENT_PROBE;
 	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
-		int *added = array_add(&program.fds);
+		int *added = array_add(&program.held.fds);
 
 		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(fds[i] >= 0);
@@ -205,7 +205,7 @@ static void the_stop_closes_all_links(void **state _unused_)
 	counted_program_stop(&program);
 	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
 		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
-	array_release(&program.fds);
+	array_release(&program.held.fds);
 }
 
 static void the_rest_is_the_weight_after_the_last_sample(void **state _unused_)

@@ -497,6 +497,12 @@ void sampler_disable(struct sampler *sampler _unused_)
 	now_ns += 1000;
 }
 
+int sampler_attach_sites(struct sampler *sampler _unused_, size_t event _unused_,
+			 const struct probe_site *sites _unused_, size_t count _unused_)
+{
+	return -ENOSPC;
+}
+
 int sampler_get_fd(const struct sampler *sampler _unused_)
 {
 	return -1;
