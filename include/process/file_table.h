@@ -92,6 +92,33 @@ void file_table_free(struct file_table *table);
  */
 _must_check_ int file_table_start_opener(struct file_table *table);
 
+/* A mapped file that was opened, and was not known with this content. Borrowed for the call. */
+struct opened_mapping {
+	const char *path; /* without the kernel's " (deleted)" */
+	int fd;           /* open for reading; the table may close it after the call */
+	/* As in struct mapped_file. */
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint64_t inode;
+	uid_t owner;
+	bool is_copy;
+	bool is_elf;
+	struct file_version version;
+	const struct mapped_range *range;
+};
+
+/*
+ * Called for each file that is opened, also if it turns out to be the same as another one, such as
+ * the copy of a file in another container. It may be called again for the same one.
+ */
+struct opened_listener {
+	void (*on_opened)(const struct opened_mapping *mapping, void *context);
+	void *context;
+};
+
+/* The listener is copied. */
+void file_table_set_listener(struct file_table *table, const struct opened_listener *listener);
+
 /* The opener, for other slow files. Borrowed; NULL: not started. */
 struct slow_opener *file_table_get_opener(const struct file_table *table);
 

@@ -66,6 +66,7 @@ struct file_table {
 	char *proc_root;
 	struct file_build_id_reader reader;
 	struct slow_opener *slow_opener; /* NULL: not started */
+	struct opened_listener listener; /* no function: no listener */
 	ARRAY(struct mapped_file) files;
 	ARRAY(struct file_alias) aliases;
 	struct hash_index by_build_id; /* and path, to files */
@@ -199,6 +200,11 @@ int file_table_start_opener(struct file_table *table)
 struct slow_opener *file_table_get_opener(const struct file_table *table)
 {
 	return table->slow_opener;
+}
+
+void file_table_set_listener(struct file_table *table, const struct opened_listener *listener)
+{
+	table->listener = *listener;
 }
 
 static uint64_t build_id_hash(const struct file_identity *identity)
@@ -535,6 +541,27 @@ static uint32_t find_by_owner(const struct file_table *table, const struct file_
 		       : FILE_NONE;
 }
 
+static void tell_listener(const struct file_table *table, const struct mapped_range *range,
+			  const struct file_identity *full, const struct opened_file *opened,
+			  uid_t owner)
+{
+	if (table->listener.on_opened)
+		table->listener.on_opened(
+			&(struct opened_mapping){
+				.path = full->path,
+				.fd = opened->fd,
+				.dev_major = full->dev_major,
+				.dev_minor = full->dev_minor,
+				.inode = full->inode,
+				.owner = owner,
+				.is_copy = opened->is_copy,
+				.is_elf = opened->is_elf,
+				.version = opened->version,
+				.range = range,
+			},
+			table->listener.context);
+}
+
 /*
  * A file was opened. It replaces an entry that could not be opened before only if the file is
  * root's or ours: it is not known which mappings that entry represents.
@@ -552,6 +579,7 @@ static int add_opened(struct file_table *table, const struct mapped_range *range
 	if (*ret != FILE_NONE)
 		return 0;
 	owner = file_owner_get(fd);
+	tell_listener(table, range, &full, opened, owner);
 	*ret = find_by_owner(table, &full, owner);
 	if (*ret != FILE_NONE)
 		return file_owner_is_trusted(owner)

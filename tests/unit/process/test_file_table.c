@@ -107,6 +107,54 @@ static void assert_not_open(struct fixture *fixture, uint32_t file, bool build_i
 	assert_int_equal(found->build_id_differs, build_id_differs);
 }
 
+/* What a listener is told. */
+struct told {
+	unsigned int count;
+	struct opened_mapping last;
+	pid_t pid;
+	char path[64];
+	char content[32];
+};
+
+static void note_opened(const struct opened_mapping *mapping, void *context)
+{
+	struct told *told = context;
+
+	told->count++;
+	told->last = *mapping;
+	told->pid = mapping->range->pid;
+	snprintf(told->path, sizeof(told->path), "%s", mapping->path);
+	memset(told->content, 0, sizeof(told->content));
+	assert_true(pread(mapping->fd, told->content, sizeof(told->content) - 1, 0) > 0);
+}
+
+/* Of containers of one image: the table has the file already, and does not keep the copy. */
+static void each_opened_file_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct told told = {0};
+	uint32_t first;
+
+	file_table_set_listener(fixture->files, &(struct opened_listener){note_opened, &told});
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDsame 1");
+	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDsame 2");
+	first = add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
+	assert_int_equal(told.count, 1);
+	assert_string_equal(told.path, "/lib/a.so");
+	assert_string_equal(told.content, "IDsame 1");
+	assert_int_equal(told.pid, 8);
+	assert_false(told.last.is_copy);
+	assert_int_equal(told.last.version.num_bytes, 8);
+	assert_int_equal(add(fixture, 9, 0, identity_of("/lib/a.so", "same", 2)), first);
+	assert_int_equal(told.count, 2);
+	assert_string_equal(told.content, "IDsame 2");
+	/* A file that is known by its inode is not opened again. */
+	(void)add(fixture, 9, 0, identity_of("/lib/a.so", "same", 2));
+	assert_int_equal(told.count, 2);
+	(void)add(fixture, 9, 0, identity_of("/lib/none.so", NULL, 3));
+	assert_int_equal(told.count, 2);
+}
+
 static void the_mapped_range_comes_before_the_path(void **state)
 {
 	struct fixture *fixture = *state;
@@ -896,6 +944,7 @@ static void a_content_that_was_not_seen_may_be_an_earlier_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(each_opened_file_is_told),
 		TEST(the_mapped_range_comes_before_the_path),
 		TEST(a_deleted_file_keeps_its_bytes),
 		TEST(a_mapped_range_that_holds_another_file_now_is_refused),
