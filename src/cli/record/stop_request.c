@@ -73,8 +73,12 @@ struct stop_request *stop_request_new(const struct outputs *outputs)
 	for (size_t i = 0; i < ARRAY_LENGTH(stop_signals); i++) {
 		struct sigaction before;
 
-		/* Signals that the parent had ignored (nohup) stay ignored. */
-		if (!sigaction(stop_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+		/*
+		 * Signals that the parent had ignored (nohup) stay ignored, but SIGINT: shells have
+		 * it ignored by each command that a script starts in the background.
+		 */
+		if (stop_signals[i] == SIGINT ||
+		    (!sigaction(stop_signals[i], NULL, &before) && before.sa_handler != SIG_IGN))
 			sigaddset(&stop_request->signals, stop_signals[i]);
 	}
 	/* A closed pipe or the file size limit is a failed write with a message, not the end. */

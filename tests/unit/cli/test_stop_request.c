@@ -131,6 +131,26 @@ static void an_ignored_signal_stays_ignored(void **state _unused_)
 	assert_int_equal(run(ignore), 0);
 }
 
+/* A signal that is blocked reaches who waits for it, ignored or not. */
+static void interrupt(void)
+{
+	struct stop_request *stop_request;
+
+	signal(SIGINT, SIG_IGN);
+	stop_request = stop_request_new(NULL);
+	require(stop_request);
+	kill(getpid(), SIGINT);
+	require(is_readable(stop_request_get_fd(stop_request), 60000));
+	require(stop_request_get_signal(stop_request) == SIGINT);
+	stop_request_free(stop_request);
+}
+
+/* As shells start the background commands of a script. */
+static void an_ignored_interrupt_is_a_request(void **state _unused_)
+{
+	assert_int_equal(run(interrupt), 0);
+}
+
 static bool is_ignored(int number)
 {
 	struct sigaction now;
@@ -212,6 +232,7 @@ int main(void)
 		cmocka_unit_test(each_signal_requests_a_stop),
 		cmocka_unit_test(the_second_signal_ends_the_program),
 		cmocka_unit_test(an_ignored_signal_stays_ignored),
+		cmocka_unit_test(an_ignored_interrupt_is_a_request),
 		cmocka_unit_test(a_command_starts_as_if_we_were_not_there),
 		cmocka_unit_test(the_outputs_are_abandoned),
 	};
