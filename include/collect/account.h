@@ -311,11 +311,15 @@ struct program_time {
 	bool is_sampled;     /* ns, too, is an estimate, if only of some programs */
 };
 
-/* Files with an allocator that `alloc` does not count: they were mapped after its probes. */
+/* Files with an allocator that were first mapped after the probes of `alloc` were attached. */
 struct late_allocators {
-	uint32_t num_files;
-	uint32_t num_unread;    /* files that there was no time to look into */
-	const char *first_path; /* NULL: no file; borrowed from the recorder */
+	uint32_t num_followed; /* probed then; their allocations before that are missing */
+	uint64_t max_delay_ns; /* longest time from the mapping of a followed one to its probes */
+	uint32_t num_files;    /* not followed: all of their allocations are missing */
+	uint32_t num_unread;   /* files that were not looked into */
+	/* NULL: no file; borrowed from the recorder. */
+	const char *first_path; /* not followed */
+	const char *first_followed_path;
 };
 
 /* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */

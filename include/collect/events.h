@@ -193,7 +193,8 @@ _must_check_ int events_list(const struct event_paths *paths, const char *patter
  *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
  *	kretprobe:vfs_read
  *	alloc                             functions of all allocators that the target has mapped,
- *	                                  or may load from ldconfig; the requested size is a weight
+ *	                                  or may load from ldconfig; the requested size is a weight.
+ *	                                  Those mapped later are followed (allocator_follower.h)
  *
  * The kernel replaces the instruction in every process that maps the file, and restores it when the
  * recording ends in any way: a probe lives as long as its perf event, which is a file descriptor.

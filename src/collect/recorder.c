@@ -19,9 +19,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/events/late_allocators.h"
+#include "collect/events/allocator_follower.h"
 #include "collect/kernel/event_queue.h"
 #include "collect/kernel/own_times.h"
+#include "collect/kernel_features.h"
 #include "collect/processes/live_descendants.h"
 #include "collect/processes/side_band.h"
 #include "collect/processes/target_threads.h"
@@ -69,6 +70,7 @@ struct recorder {
 	struct sampler *sampler;
 	struct own_times times_at_start; /* of our BPF programs */
 	struct program_time program_time;
+	struct allocator_follower *follower; /* NULL: no allocators are probed */
 	struct late_allocators late_allocators;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
@@ -319,6 +321,39 @@ static struct runtime_sources get_runtime_sources(const struct recorder *recorde
 	};
 }
 
+static void on_opened(const struct opened_mapping *mapping, void *context)
+{
+	allocator_follower_add(context, mapping);
+}
+
+static int attach_sites(void *sampler, size_t event, const struct probe_site *sites, size_t count)
+{
+	return sampler_attach_sites(sampler, event, sites, count);
+}
+
+/* Files are told to it from the first one on. */
+static int make_follower(struct recorder *recorder)
+{
+	struct allocator_follower_opts opts = {
+		.events = recorder->opts.events,
+		.num_events = recorder->opts.num_events,
+		.is_shared = !target_is_of_threads(&recorder->opts.target),
+		.worker_user = recorder->opts.tables.worker_user,
+	};
+	int err;
+
+	if (!allocator_follower_is_needed(opts.events, opts.num_events))
+		return 0;
+	/* Links need it to load the program only, perf events whenever one is opened. */
+	opts.keeps_administrator = !kernel_has_uprobe_links();
+	err = allocator_follower_new(&opts, &recorder->follower);
+	if (err)
+		return err;
+	file_table_set_listener(recorder->files,
+				&(struct opened_listener){on_opened, recorder->follower});
+	return 0;
+}
+
 static int make_parts(struct recorder *recorder, struct error *error)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -338,6 +373,9 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	if (!recorder->files)
 		return -ENOMEM;
 	err = file_table_start_opener(recorder->files);
+	if (err)
+		return err;
+	err = make_follower(recorder);
 	if (err)
 		return err;
 	recorder->hotspots = hotspot_layouts_new(recorder->files, recorder->elf_files);
@@ -435,6 +473,13 @@ static struct sampler_opts describe_sampler(struct recorder *recorder)
 		.on_record = on_record,
 		.context = recorder,
 	};
+}
+
+static int start_follower(struct recorder *recorder)
+{
+	const struct site_attacher attacher = {attach_sites, recorder->sampler};
+
+	return recorder->follower ? allocator_follower_start(recorder->follower, &attacher) : 0;
 }
 
 static int start_publishing(struct recorder *recorder)
@@ -694,6 +739,9 @@ static int open_all(struct recorder *recorder, struct error *error)
 	err = load_sampler(recorder, error);
 	if (err)
 		return err;
+	err = start_follower(recorder);
+	if (err)
+		return err;
 	err = start_publishing(recorder);
 	if (err)
 		return err;
@@ -751,7 +799,9 @@ void recorder_free(struct recorder *recorder)
 	scheduling_free(recorder->scheduling);
 	raw_samples_free(recorder->raw_samples);
 	publisher_free(recorder->publisher);
-	sampler_free(recorder->sampler);
+	/* A thread that hangs in the kernel may still use both. */
+	if (allocator_follower_free(recorder->follower))
+		sampler_free(recorder->sampler);
 	side_band_free(recorder->side_band);
 	sample_ingest_free(recorder->ingest);
 	fp_step_check_free(recorder->fp_step_check);
@@ -922,19 +972,6 @@ static int on_block(const struct wire_block *block, void *context)
 				       search->recorder->end_ns);
 }
 
-/* Only the probes of allocators look into files; other events have none. */
-static int find_late_allocators(struct recorder *recorder)
-{
-	for (size_t i = 0; i < recorder->opts.num_events; i++) {
-		const struct probe *probe = recorder->opts.events[i].probe;
-
-		if (probe && probe->kind == PROBE_ALLOCATOR)
-			return late_allocators_find(probe, recorder->files, recorder->elf_files,
-						    &recorder->late_allocators);
-	}
-	return 0;
-}
-
 /* Add memory that was allocated and not freed, when all samples of allocations are known. */
 static int add_blocks(struct recorder *recorder)
 {
@@ -999,9 +1036,9 @@ static int finish(struct recorder *recorder)
 	err = sample_ingest_finish(recorder->ingest);
 	if (err)
 		return err;
-	err = find_late_allocators(recorder);
+	recorder->late_allocators = allocator_follower_finish(recorder->follower);
 	elf_files_finish(recorder->elf_files);
-	return err;
+	return 0;
 }
 
 void recorder_hand_over(struct recorder *last, struct recorder *next)
@@ -1057,6 +1094,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	int err;
 
 	recorder->end_ns = clock_now_ns();
+	allocator_follower_close(recorder->follower);
 	sampler_disable(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
@@ -1260,6 +1298,9 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		elf_files_get_cost(recorder->elf_files).cpu_ns +
 		slow_opener_read_cpu_ns(file_table_get_opener(recorder->files));
 	account.tables.worker_rss_bytes += elf_files_get_cost(recorder->elf_files).max_rss_bytes;
+	account.tables.worker_cpu_ns += allocator_follower_get_cost(recorder->follower).cpu_ns;
+	account.tables.worker_rss_bytes +=
+		allocator_follower_get_cost(recorder->follower).max_rss_bytes;
 	if (recorder->scheduling)
 		account.scheduling = scheduling_get_counts(recorder->scheduling);
 	if (recorder->opts.off_cpu_period_ns)

@@ -638,9 +638,18 @@ static void warn_of_unopened_files(uint64_t num_files)
 
 static void warn_of_late_allocators(const struct late_allocators *late)
 {
+	if (late->num_followed)
+		log_warning("%" PRIu32 " file%s with an allocator %s mapped after the start "
+			    "(%s%s): the allocations there of the first %.1f ms%s are missing",
+			    late->num_followed, late->num_followed == 1 ? "" : "s",
+			    late->num_followed == 1 ? "was" : "were", late->first_followed_path,
+			    late->num_followed == 1 ? "" : ", ...",
+			    (double)late->max_delay_ns / 1e6,
+			    late->num_followed == 1 ? "" : " at most");
 	if (late->num_files)
 		log_warning("allocations of %" PRIu32 " file%s with an allocator are missing, "
-			    "which were mapped after the start (%s%s): start these programs first",
+			    "which were mapped after the start (%s%s) and could not be probed; -v "
+			    "shows why; start these programs first",
 			    late->num_files, late->num_files == 1 ? "" : "s", late->first_path,
 			    late->num_files == 1 ? "" : ", ...");
 	if (late->num_unread)

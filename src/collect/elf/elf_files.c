@@ -192,18 +192,6 @@ int elf_files_prove_call(struct elf_files *files, uint32_t number, const struct 
 	return proof_table_add(&files->proofs, &proof, &place);
 }
 
-int elf_files_find_allocator(struct elf_files *files, uint32_t number,
-			     const struct mapped_file *mapped)
-{
-	const struct elf_source_file file = {
-		.fd = mapped->fd, .owner = mapped->owner, .number = number, .path = mapped->path};
-	struct allocator found = {0};
-	int err = elf_worker_find_allocator(files->worker, &file, &found);
-
-	allocator_release(&found);
-	return err && err != -ENOMEM && err != -ETIMEDOUT ? -ENOENT : err;
-}
-
 struct elf_worker_cost elf_files_get_cost(const struct elf_files *files)
 {
 	return elf_worker_get_cost(files->worker);

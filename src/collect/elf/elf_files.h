@@ -44,13 +44,6 @@ _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,
 				      const struct mapped_file *mapped, uint64_t return_address,
 				      uint64_t callee, enum call_proof *ret);
 
-/*
- * Whether the file has an allocator. Returns 0, -ENOENT (it has none, or cannot be read), -ETIMEDOUT
- * or -ENOMEM.
- */
-_must_check_ int elf_files_find_allocator(struct elf_files *files, uint32_t number,
-					  const struct mapped_file *mapped);
-
 struct elf_worker_cost elf_files_get_cost(const struct elf_files *files);
 
 #endif

@@ -29,7 +29,15 @@ static const char *get_proc_root(const struct mapped_files *files)
 
 static bool is_before(const struct mapped_file_id *first, const struct mapped_file_id *second)
 {
-	return first->dev != second->dev ? first->dev < second->dev : first->inode < second->inode;
+	if (first->dev != second->dev)
+		return first->dev < second->dev;
+	if (first->inode != second->inode)
+		return first->inode < second->inode;
+	if (first->num_bytes != second->num_bytes)
+		return first->num_bytes < second->num_bytes;
+	if (first->modified.tv_sec != second->modified.tv_sec)
+		return first->modified.tv_sec < second->modified.tv_sec;
+	return first->modified.tv_nsec < second->modified.tv_nsec;
 }
 
 bool mapped_files_have(const struct mapped_files *files, const struct mapped_file_id *id)
@@ -63,7 +71,12 @@ int mapped_files_add(struct mapped_files *files, int fd, const char *path)
 	struct stat status;
 	int err = fstat(fd, &status)
 			  ? -errno
-			  : remember(files, &(struct mapped_file_id){status.st_dev, status.st_ino});
+			  : remember(files, &(struct mapped_file_id){
+						    .dev = status.st_dev,
+						    .inode = status.st_ino,
+						    .num_bytes = (uint64_t)status.st_size,
+						    .modified = status.st_mtim,
+					    });
 
 	if (err > 0)
 		return files->handle(fd, path, files->context);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
@@ -19,9 +20,12 @@ struct slow_opener;
 /* A machine with many containers has some thousand; no more of a hostile one are looked at. */
 #define MAX_MAPPED_FILES 16384
 
+/* A content of a file: its inode may be another file's later. */
 struct mapped_file_id {
 	dev_t dev;
 	ino_t inode;
+	uint64_t num_bytes;
+	struct timespec modified;
 };
 
 /* All zero is empty. */
