@@ -24,6 +24,9 @@
  */
 #define LATE_AREA_NS NS_PER_SECOND
 
+/* Maximum size of a thread's own data between its outermost frame and the end of its stack. */
+#define MAX_THREAD_DATA_BYTES (256ull << 10)
+
 /* A stack area, and whether it has become a region. */
 struct known_stack_area {
 	struct stack_area area;
@@ -102,6 +105,28 @@ static bool has_tops(const struct stack_area *area, const struct stack_tops *top
 }
 
 /*
+ * The end of the stack with the last top below a thread's own. It is that of another thread, whose
+ * own data are above its outermost frame, if the kernel has joined the mappings of the two: stacks
+ * without a guard may touch.
+ */
+static uint64_t find_end_below(const struct stack_area *areas, size_t count,
+			       const struct stack_area *own, uint64_t last_end)
+{
+	uint64_t end = last_end;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct stack_area *other = &areas[i];
+
+		if (other->kind == STACK_THREAD && other->process == own->process &&
+		    other->tid != own->tid && other->start < last_end && other->end >= last_end &&
+		    other->end - last_end <= MAX_THREAD_DATA_BYTES && other->end < own->end &&
+		    other->end > end)
+			end = other->end;
+	}
+	return end;
+}
+
+/*
  * Stacks in a mapping with known tops are found by these (stack_bounds.h); so is the memory below a
  * thread's own stack.
  */
@@ -121,7 +146,7 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 		    has_tops(&area, tops, &last_end)) {
 			if (area.kind == STACK_OTHER)
 				continue;
-			area.start = last_end;
+			area.start = find_end_below(areas, count, &area, last_end);
 		}
 		if (!add_area(regions, &area))
 			return -ENOMEM;

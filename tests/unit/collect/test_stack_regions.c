@@ -113,6 +113,49 @@ static void a_stack_is_there_when_it_is_reported(void **state _unused_)
 	}
 }
 
+/* Another thread's stack is below the first one's in the same mapping: neither has a guard. */
+static void stacks_that_touch_have_their_own_bounds(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct wire_stack_area upper = {.type = WIRE_STACK_AREA,
+					      .kind = WIRE_STACK_THREAD,
+					      .pid = 100,
+					      .tid = TID + 1,
+					      .start = START,
+					      .end = 0x40000,
+					      .thread_pointer = 0x40000 - 0x100,
+					      .time_ns = FIRST_NS + NS_PER_SECOND};
+	struct stack_tops tops = {0};
+	/* Outermost frames are below the threads' own data, here in the page before. */
+	const uint64_t outermost[] = {END - 0x1800, 0x40000 - 0x1800};
+	struct stack_regions *regions;
+	uint32_t found[2];
+
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &upper), 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(stack_tops_add(&tops, 0, outermost[i]), 0);
+	for (size_t i = 0; i < 2; i++)
+		stack_tops_assign(&tops, 0, FIRST_NS + NS_PER_SECOND, outermost[i] - 0x5000,
+				  outermost[i]);
+	regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
+	assert_non_null(regions);
+	for (size_t i = 0; i < 2; i++) {
+		const struct stack_pointer pointer = {.time_ns = FIRST_NS + NS_PER_SECOND + 1 + i,
+						      .address = outermost[i] - 0x5000,
+						      .tid = TID + (pid_t)i};
+
+		assert_int_equal(
+			stack_regions_find(regions, 0, fixture->process, &pointer, &found[i]), 0);
+	}
+	assert_int_equal(timeline_get_region(fixture->timeline, found[0])->start, START);
+	assert_int_equal(timeline_get_region(fixture->timeline, found[0])->end, END);
+	assert_int_equal(timeline_get_region(fixture->timeline, found[1])->start, END);
+	assert_int_equal(timeline_get_region(fixture->timeline, found[1])->end, 0x40000);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	stack_regions_free(regions);
+	stack_tops_release(&tops);
+}
+
 static int make_regions(void *context)
 {
 	const struct fixture *fixture = context;
@@ -173,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_is_there_when_it_is_reported),
 		cmocka_unit_test(a_stack_that_is_reported_late_holds_the_pointers_in_it),
+		TEST(stacks_that_touch_have_their_own_bounds),
 		TEST(regions_without_memory_are_none),
 		cmocka_unit_test(a_region_that_lacked_memory_can_be_found_again),
 	};
