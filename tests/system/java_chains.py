@@ -92,7 +92,8 @@ for line in open(folded, encoding="utf-8"):
     elif (all(frame.endswith("_[i]") for frame in marked[end:])
           and is_right_but_for_inlined(names, [marked[i].endswith("_[i]") for i in places])):
         not_begun[names] += int(count)
-    elif last >= 0 and any(is_part(names, chain) for chain in chains if chain[-1] == names[-1]):
+    # Of a chain that had not got to its last method, each could be the last one.
+    elif any(is_part(names, chain) for chain in chains if last < 0 or chain[-1] == names[-1]):
         lacking[names] += int(count)
     else:
         wrong[names] += int(count)
