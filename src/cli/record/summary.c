@@ -300,7 +300,9 @@ static void append_lost(struct text *text, const struct account *account,
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
 	if (account->ticks.lost[LOSS_RING_SAMPLE])
-		text_append_string(text, INDENT "lower --frequency to lose less\n");
+		text_append_string(
+			text,
+			INDENT "take fewer samples, by a lower -F or a larger -c, to lose less\n");
 	append_reason(text, account->ticks.outside,
 		      "not recorded: processes outside this pid namespace");
 	append_reason(text, account->ticks.unfollowed,

@@ -279,13 +279,17 @@ static int attach_hooks(struct sampling_program *program)
 	return 0;
 }
 
-/* Whether BPF memory counts as locked memory, and RLIMIT_MEMLOCK may be too low for it. */
-static bool is_memory_limited(void)
+static bool is_limited(int resource)
 {
 	struct rlimit limit;
 
-	return kernel_counts_bpf_as_locked() && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
-	       limit.rlim_cur != RLIM_INFINITY;
+	return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* Whether BPF memory counts as locked memory, and RLIMIT_MEMLOCK may be too low for it. */
+static bool is_memory_limited(void)
+{
+	return kernel_counts_bpf_as_locked() && is_limited(RLIMIT_MEMLOCK);
 }
 
 static int explain_failure(int code, struct error *error)
@@ -301,6 +305,16 @@ static int explain_failure(int code, struct error *error)
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
 				 permission_probe_explain_call(SYS_bpf));
+	if (code == -EMFILE || code == -ENFILE)
+		return error_set(error, -EMFILE,
+				 "too many open files for the sampling program; raise the limit "
+				 "with 'ulimit -n'");
+	/* libbpf has other errors for memory that it did not get. */
+	if (is_limited(RLIMIT_AS))
+		return error_set(error, -ENOTSUP,
+				 "the sampling program could not be loaded (%s): the limit of "
+				 "memory (ulimit -v) may be too low for it",
+				 strerror(-code));
 	return error_set(error, -ENOTSUP,
 			 "this kernel refused the sampling program (%s); Linux 5.10 and newer are "
 			 "known to take it, -v shows the kernel's reason",

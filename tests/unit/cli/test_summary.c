@@ -82,7 +82,7 @@ static void every_loss_is_reported_with_its_reason(_unused_ void **state)
 		"               4 hits of a probe lost: another thread of the CPU was in it\n"
 		"               6 hits skipped by the kernel: a BPF program was running on that CPU\n"
 		"               6 allocations lost: too many live at a time; a larger -c loses less\n"
-		"               lower --frequency to lose less\n"
+		"               take fewer samples, by a lower -F or a larger -c, to lose less\n"
 		"               3 new threads were not sampled: ");
 	assert_says(&scene, "               4 process events lost by the kernel: ");
 	release(&scene);

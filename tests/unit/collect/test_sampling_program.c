@@ -45,12 +45,15 @@ static int read_format(int folder _unused_, const char *path, size_t limit _unus
 }
 
 static rlim_t memory_limit;
+static rlim_t address_space_limit;
 static bool counts_as_locked;
 
 static int get_limit_of_test(int resource, struct rlimit *ret)
 {
-	assert_int_equal(resource, RLIMIT_MEMLOCK);
-	*ret = (struct rlimit){memory_limit, memory_limit};
+	rlim_t limit = resource == RLIMIT_AS ? address_space_limit : memory_limit;
+
+	assert_true(resource == RLIMIT_AS || resource == RLIMIT_MEMLOCK);
+	*ret = (struct rlimit){limit, limit};
 	return 0;
 }
 
@@ -156,6 +159,7 @@ static int set_up(void **state _unused_)
 	format_folder = "/sys/kernel/tracing";
 	format = "\tfield:pid_t child_pid;\toffset:44;\tsize:4;\n\tfield:pid_t pid;\toffset:12;\n"
 		 "\tfield:pid_t old_pid;\toffset:16;\n";
+	address_space_limit = RLIM_INFINITY;
 	memory_limit = 65536;
 	counts_as_locked = false;
 	has_types = has_find_vma = true;
@@ -446,6 +450,12 @@ static void refused_loads_say_why(void **state _unused_)
 	load_error = -EINVAL;
 	assert_int_equal(make(), -ENOTSUP);
 	assert_non_null(strstr(error.message, "refused the sampling program (Invalid argument)"));
+	address_space_limit = 60000 << 10;
+	assert_int_equal(make(), -ENOTSUP);
+	assert_non_null(strstr(error.message, "(Invalid argument): the limit of memory"));
+	load_error = -EMFILE;
+	assert_int_equal(make(), -EMFILE);
+	assert_non_null(strstr(error.message, "too many open files"));
 	load_error = -ENOMEM;
 	assert_int_equal(make(), -ENOMEM);
 	assert_string_equal(error.message, "");
