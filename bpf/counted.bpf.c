@@ -70,7 +70,7 @@ const volatile bool has_calls = false;
 volatile bool is_recording = false;
 
 #define WINDOW_NS      10000000ull
-#define MAX_SILENCE_NS (10 * WINDOW_NS)
+#define MAX_SILENCE_NS (2 * WINDOW_NS)
 #define MAX_WEIGHT     (1ull << 48) /* of a hit: no amount is larger */
 #define MAX_PERIOD     (1ull << 56)
 /* Threads at a time. */
@@ -123,6 +123,40 @@ static __always_inline __u64 take_time(void)
 	return time_ns ? time_ns : 1;
 }
 
+/*
+ * From half a period to one and a half; the mean is a period. Otherwise alternating events would
+ * always be sampled at the same one.
+ */
+static __always_inline __u64 draw_distance(__u64 period)
+{
+	__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	__u64 half = period / 2;
+
+	return period - half + random % (2 * half + 1);
+}
+
+/*
+ * The first hit after a silence is a sample, so that rare hits do not wait for the long period of a
+ * burst. It counts for itself alone: it was not drawn, and would always have the weight of those before
+ * it. The period is halved for each window without a sample. Returns
+ * the weight before it.
+ */
+static __always_inline __u64 end_silence(struct wire_period_state *state, __u64 weight,
+					 __u64 now_ns)
+{
+	__u64 num_windows = (now_ns - state->sample_ns) / WINDOW_NS;
+	__u64 earlier = state->weight - weight;
+
+	state->period = num_windows < 64 ? state->period >> num_windows : 0;
+	if (!state->period)
+		state->period = 1;
+	state->next = draw_distance(state->period);
+	state->weight = 0;
+	state->sample_ns = state->window_ns = now_ns;
+	state->num_samples = 1;
+	return earlier;
+}
+
 /* A sample is taken. */
 static __always_inline void adapt(struct wire_period_state *state, __u64 now_ns)
 {
@@ -141,18 +175,6 @@ static __always_inline void adapt(struct wire_period_state *state, __u64 now_ns)
 		state->window_ns = now_ns;
 		state->num_samples = 0;
 	}
-}
-
-/*
- * From half a period to one and a half; the mean is a period. Otherwise alternating events would
- * always be sampled at the same one.
- */
-static __always_inline __u64 draw_distance(__u64 period)
-{
-	__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-	__u64 half = period / 2;
-
-	return period - half + random % (2 * half + 1);
 }
 
 /*
@@ -205,10 +227,12 @@ static __always_inline __u64 take_points(struct wire_period_state *state, __u64 
 }
 
 /*
- * Add a hit. Returns the weight of the sample that is due; 0: none is due. After a burst, rare hits
- * do not have to wait for the burst's long period.
+ * Add a hit. Returns the weight of the sample that is due; 0: not yet.
+ *
+ * ret_earlier  weight that belongs to the sample before it
  */
-static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 weight)
+static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 weight,
+					__u64 *ret_earlier)
 {
 	__u64 sum = state->weight + weight;
 	__u64 now_ns;
@@ -223,14 +247,15 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 	if (!state->period)
 		state->period = state->next = 1;
 	now_ns = bpf_ktime_get_ns();
-	if (sum >= state->next)
+	if (sum >= state->next) {
 		sum = cover_distances(state);
-	else if (now_ns - state->sample_ns >= MAX_SILENCE_NS)
-		state->weight = 0;
-	else
+		adapt(state, now_ns);
+		return sum;
+	}
+	if (now_ns - state->sample_ns < MAX_SILENCE_NS)
 		return 0;
-	adapt(state, now_ns);
-	return sum;
+	*ret_earlier = end_silence(state, weight, now_ns);
+	return weight;
 }
 
 /*
@@ -238,7 +263,8 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
  * request  kind of the request; 0: not a request
  */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
-					__u64 weight, bool in_user_mode, __u32 slot, __u32 request)
+					__u64 weight, __u64 earlier, bool in_user_mode, __u32 slot,
+					__u32 request)
 {
 	struct scratch *scratch = get_scratch();
 
@@ -247,6 +273,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	describe_task(scratch, pid_tgid, in_user_mode);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = weight;
+	scratch->sample.earlier_weight = earlier;
 	if (is_live) {
 		scratch->sample.block = slot + 1;
 		expect_return(ctx, find_pointer(ctx), slot, scratch->sample.time_ns);
@@ -306,6 +333,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u32 request = 0;
 	__u64 pid_tgid;
+	__u64 earlier = 0;
 	__u64 weight;
 	__u64 sum;
 
@@ -336,9 +364,9 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		counter->weightless++;
 		return 0;
 	}
-	sum = add_weight(state, weight);
+	sum = add_weight(state, weight, &earlier);
 	if (sum)
-		take_sample(ctx, counter, pid_tgid, sum, in_user_mode, 0, request);
+		take_sample(ctx, counter, pid_tgid, sum, earlier, in_user_mode, 0, request);
 	else
 		counter->below_period++;
 	return 0;
@@ -379,7 +407,7 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 	else if (is_live && !take_slot(&slot))
 		counter->lost_block++;
 	else
-		take_sample(ctx, counter, pid_tgid, points, true, slot, 0);
+		take_sample(ctx, counter, pid_tgid, points, 0, true, slot, 0);
 }
 
 /*
@@ -564,13 +592,15 @@ int on_request(void *ctx)
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 num_requests;
+	__u64 earlier = 0;
 	__u64 pid_tgid;
 
 	if (!is_recording || !counter || !state)
 		return 0;
 	if (!start_hit(counter, &pid_tgid))
 		return 0;
-	num_requests = add_weight(state, 1);
+	/* The sample before it may not have been sent yet: this one represents those, too. */
+	num_requests = add_weight(state, 1, &earlier) + earlier;
 	if (num_requests)
 		keep_request(ctx, counter, pid_tgid, num_requests);
 	else

@@ -97,7 +97,14 @@ struct wire_sample {
 	};
 	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none */
 	/* Off-CPU: time until it was woken, and from then until time_ns; both 0: new thread. */
-	wire_u64 wait_ns;
+	union {
+		wire_u64 wait_ns;
+		/*
+		 * In a tick after a silence: weight of the hits before it, which belongs to the last
+		 * sample of the CPU.
+		 */
+		wire_u64 earlier_weight;
+	};
 	union {
 		wire_u64 queue_ns;
 		/*

@@ -81,3 +81,14 @@ expect_status 2 "$STACKWIDE" record -e 'page-faults{bytes}' -o "$TMPDIR/x.folded
 grep -q 'expected the weight of each' "$TMPDIR/err" || fail "a weight that is no number: $(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" record -e 'cpu-clock{10}' -o "$TMPDIR/x.folded"
 grep -q 'only tracepoints have fields' "$TMPDIR/err" || fail "a weight of time: $(cat "$TMPDIR/err")"
+
+# Calls after pauses are no more than they are, although others came by thousands before them.
+record --syscalls --metric syscalls -o "$TMPDIR/pauses.folded" --stats "$TMPDIR/pauses.json" -- python3 -S -c '
+import os, time
+for _ in range(20000):
+    os.getppid()
+for _ in range(50):
+    time.sleep(0.01)
+for _ in range(20000):
+    os.getppid()'
+expect_between "sleeps" "$(sum_frame "$TMPDIR/pauses.folded" '(clock_)?nanosleep')" 40 65

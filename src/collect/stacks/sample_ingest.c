@@ -63,6 +63,14 @@ struct sampled_block {
 	bool is_truncated;
 };
 
+/* A sample that was added, as the last one of its CPU. */
+struct last_sample {
+	uint64_t time_ns; /* 0: no sample */
+	uint32_t thread;
+	uint32_t stack;
+	bool is_truncated;
+};
+
 /* The event of ticks. */
 struct ticking_event {
 	uint32_t metric;
@@ -73,6 +81,7 @@ struct ticking_event {
 	bool is_live;      /* they are of memory that may be live */
 	struct sample_ingest_event counts;
 	ARRAY(struct sampled_block) blocks; /* by slot */
+	ARRAY(struct last_sample) last;     /* by CPU; only of events with weights */
 };
 
 struct sample_ingest {
@@ -234,8 +243,10 @@ void sample_ingest_free(struct sample_ingest *ingest)
 {
 	if (!ingest)
 		return;
-	array_for_each (&ingest->events, event)
+	array_for_each (&ingest->events, event) {
 		array_release(&event->blocks);
+		array_release(&event->last);
+	}
 	array_release(&ingest->events);
 	user_walks_free(ingest->user_walks);
 	stack_resolver_free(ingest->resolver);
@@ -515,6 +526,59 @@ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
 	return 0;
 }
 
+/* The last sample of the CPU; its time is 0 before the first. NULL when out of memory. */
+static struct last_sample *use_last(struct ticking_event *event, uint16_t cpu)
+{
+	while (event->last.length <= cpu)
+		if (!array_add(&event->last))
+			return NULL;
+	return &event->last.items[cpu];
+}
+
+/*
+ * Hits before a silence belong to the sample before it. Without one they belong to this sample.
+ * Adds to *weight in that case.
+ */
+static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event,
+		       const struct resolved_sample *resolved, uint64_t *weight)
+{
+	struct last_sample *last = use_last(event, resolved->sample->cpu);
+	struct wire_sample earlier = *resolved->sample;
+	struct resolved_sample resolved_earlier = {.sample = &earlier};
+	/* Samples of requests have times in its place. */
+	uint64_t earlier_weight = event->has_requests ? 0 : earlier.earlier_weight;
+	int err;
+
+	if (!last)
+		return -ENOMEM;
+	if (!last->time_ns || !earlier_weight) {
+		*weight += earlier_weight;
+		return 0;
+	}
+	err = add_weight(ingest, last->thread, last->stack, event->metric, earlier_weight,
+			 last->time_ns);
+	if (err)
+		return err;
+	event->counts.weight += earlier_weight;
+	earlier.time_ns = last->time_ns;
+	earlier.weight = earlier_weight;
+	earlier.user_sp = 0; /* unknown by now */
+	resolved_earlier.thread = last->thread;
+	resolved_earlier.stack = last->stack;
+	resolved_earlier.is_truncated = last->is_truncated;
+	keep_time(ingest, &resolved_earlier, event->metric, 1);
+	return 0;
+}
+
+static void note_last(struct ticking_event *event, const struct resolved_sample *resolved)
+{
+	event->last.items[resolved->sample->cpu] =
+		(struct last_sample){.time_ns = resolved->sample->time_ns,
+				     .thread = resolved->thread,
+				     .stack = resolved->stack,
+				     .is_truncated = resolved->is_truncated};
+}
+
 static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *sampled)
 {
 	struct resolved_sample tick = *sampled;
@@ -536,6 +600,12 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 		err = add_request_frame(ingest, resolved->sample->request, &tick.stack);
 		if (err)
 			return err;
+	}
+	if (event->is_weighed) {
+		err = add_earlier(ingest, event, resolved, &weight);
+		if (err)
+			return err;
+		note_last(event, resolved);
 	}
 	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight, time_ns);
 	if (err)

@@ -168,7 +168,7 @@ static void the_period_adapts_to_the_rate(void **state _unused_)
 		on_tracepoint(&record);
 	}
 	assert_int_equal(period->period, 1);
-	/* After a long silence one hit is enough. */
+	/* After a silence one hit is enough, which has no weight but its own. */
 	period->period = period->next = 1000;
 	fake_kernel.now_ns += MAX_SILENCE_NS - 1;
 	period->sample_ns = fake_kernel.now_ns - MAX_SILENCE_NS + 1;
@@ -178,7 +178,17 @@ static void the_period_adapts_to_the_rate(void **state _unused_)
 	fake_kernel.now_ns++;
 	on_tracepoint(&record);
 	assert_int_equal(period->weight, 0);
-	assert_int_equal(get_sample()->weight, 2);
+	assert_int_equal(get_sample()->weight, 1);
+	assert_int_equal(get_sample()->earlier_weight, 1);
+	/* Halved for each window of it. */
+	assert_int_equal(period->period, 250);
+	assert_in_range(period->next, 125, 375);
+	fake_kernel.now_ns += 100 * WINDOW_NS;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->earlier_weight, 0);
+	assert_int_equal(period->period, 1);
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 1);
 	expect_balance(0);
 }
 

@@ -1184,6 +1184,61 @@ static void every_event_is_a_metric_and_its_samples_say_what_they_weigh(void **s
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 3);
 }
 
+/* A sample of CPU 3 after a silence. */
+static void add_late_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid,
+			    uint64_t weight, uint64_t earlier)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = tid,
+		.cpu = 3,
+		.flags = WIRE_SAMPLE_NO_USER_MEMORY,
+		.time_ns = time_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.num_periods = 1,
+		.weight = weight,
+		.earlier_weight = earlier,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static uint64_t sum_thread(const struct fixture *fixture, uint32_t tid)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(fixture->profile); i++) {
+		const struct sample *sample = profile_get_sample(fixture->profile, i);
+
+		if (profile_get_thread(fixture->profile, sample->thread)->tid == tid)
+			sum += sample->value;
+	}
+	return sum;
+}
+
+static void weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[] = "syscalls";
+	const struct event event = {.name = name, .kind = EVENT_SOFTWARE, .type = 1, .config = 2};
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
+	/* None came before. */
+	add_late_sample(fixture, 10, PID, 1, 20);
+	assert_int_equal(sum_thread(fixture, PID), 21);
+	add_event_sample(fixture, 0, 100, 0); /* of another CPU */
+	add_late_sample(fixture, 30, PID + 1, 2, 7);
+	assert_int_equal(sum_thread(fixture, PID), 21 + 100 + 7);
+	assert_int_equal(sum_thread(fixture, PID + 1), 2);
+	add_late_sample(fixture, 40, PID, 3, 5);
+	assert_int_equal(sum_thread(fixture, PID), 21 + 100 + 7 + 3);
+	assert_int_equal(sum_thread(fixture, PID + 1), 2 + 5);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).weight, 138);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).samples, 4);
+}
+
 /* ---- what is live ------------------------------------------------------------------------- */
 
 static void add_allocation(struct fixture *fixture, uint64_t time_ns, uint32_t slot,
@@ -1748,6 +1803,7 @@ int main(void)
 		fixture_test(a_pc_in_a_file_that_is_not_elf_stays_with_its_process),
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
+		fixture_test(weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu),
 		fixture_test(without_events_a_sample_weighs_one),
 		cmocka_unit_test_setup_teardown(only_what_is_live_in_the_end_is_in_the_profile,
 						set_up_live, tear_down),
