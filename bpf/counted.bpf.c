@@ -66,6 +66,9 @@ const volatile bool weighs_time = false;
 /* Hits are ends of system calls. */
 const volatile bool has_calls = false;
 
+/* Our own process: reading the samples of its allocations would make others. */
+const volatile __u32 own_pid = 0;
+
 /* Set by user space while it records. */
 volatile bool is_recording = false;
 
@@ -402,7 +405,9 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 	}
 	if (!start_hit(counter, &pid_tgid))
 		return;
-	if (is_call_of_allocator(ctx, weight))
+	if (own_pid && pid_tgid >> 32 == own_pid)
+		counter->filtered++;
+	else if (is_call_of_allocator(ctx, weight))
 		counter->weightless++;
 	else if (is_live && !take_slot(&slot))
 		counter->lost_block++;

@@ -235,6 +235,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
 	bpf->rodata->points_differ = program->points_differ;
 	bpf->rodata->is_of_allocator = program->has_allocator_probes;
+	bpf->rodata->own_pid = (uint32_t)getpid();
 	bpf->rodata->is_live = program->is_live;
 	bpf->rodata->keeps_cpu = program->keeps_cpu;
 	bpf->rodata->event_number = program->opts.number;

@@ -740,6 +740,23 @@ static void calls_inside_the_allocator_have_no_weight(void **state _unused_)
 	expect_balance(0);
 }
 
+/* They are counted as filtered, and the points in them are dropped. */
+static void our_own_allocations_are_left_out(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+
+	use_allocator();
+	own_pid = (uint32_t)(fake_kernel.pid_tgid >> 32);
+	allocate(5000);
+	assert_int_equal(counter->filtered, 1);
+	assert_int_equal(counter->sends.sent, 0);
+	own_pid++;
+	allocate(5000);
+	assert_int_equal(counter->sends.sent, 1);
+	own_pid = 0;
+	expect_balance(0);
+}
+
 /* A file known under two inodes is probed twice. */
 static void one_call_hit_at_two_points_counts_once(void **state _unused_)
 {
@@ -980,6 +997,7 @@ int main(void)
 		TEST(a_hit_inside_another_hit_is_counted),
 		TEST(an_allocation_of_the_mean_or_more_is_a_sample),
 		TEST(calls_inside_the_allocator_have_no_weight),
+		TEST(our_own_allocations_are_left_out),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),
 		TEST(a_call_unlike_the_last_one_counts),

@@ -739,6 +739,7 @@ static void allocators_have_their_code(void **state _unused_)
 	sites[2].free_register = 6;
 	make_well();
 	assert_true(skeleton->rodata->is_of_allocator);
+	assert_int_equal(skeleton->rodata->own_pid, getpid());
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(arguments[i].may_jump, i == 1);
 		assert_int_equal(own_codes[i].jump_limit, i);
