@@ -322,6 +322,12 @@ struct late_allocators {
 	const char *first_followed_path;
 };
 
+/* Probed files that were overwritten: their probes were taken away before, and count until then. */
+struct overwritten_files {
+	uint32_t count;
+	const char *first_path; /* NULL: none; borrowed from the recorder */
+};
+
 /* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
@@ -341,6 +347,7 @@ struct recorder_account {
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
 	struct late_allocators late_allocators; /* after recorder_stop() */
+	struct overwritten_files overwritten;
 	struct slow_opener_counts
 		opener; /* reads of processes and their files that were given up */
 	struct unwind_table_counts tables;   /* all 0 without tables */

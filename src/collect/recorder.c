@@ -1270,6 +1270,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 struct recorder_account recorder_get_account(const struct recorder *recorder)
 {
 	struct sample_ingest_counts counts = sample_ingest_get_counts(recorder->ingest);
+	struct broken_leases broken = sampler_get_broken_leases(recorder->sampler);
 	uint64_t end_ns = recorder->is_running ? clock_now_ns() : recorder->stop_ns;
 	struct recorder_account account;
 
@@ -1286,6 +1287,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.processes = process_table_get_stats(recorder->processes),
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 		.late_allocators = recorder->late_allocators,
+		.overwritten = {(uint32_t)broken.count, broken.first_path},
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};
 	count_ticks(recorder, &account);

@@ -653,10 +653,23 @@ static void warn_of_late_allocators(const struct late_allocators *late)
 			    late->num_files, late->num_files == 1 ? "" : "s", late->first_path,
 			    late->num_files == 1 ? "" : ", ...");
 	if (late->num_unread)
-		log_warning("%" PRIu32 " files that were mapped after the start were not searched "
-			    "for allocators, as there were too many: their allocations may be "
-			    "missing",
-			    late->num_unread);
+		log_warning("%" PRIu32 " file%s mapped after the start %s not searched for "
+			    "allocators, as the recording ended or there were too many: "
+			    "allocations may be missing",
+			    late->num_unread, late->num_unread == 1 ? "" : "s",
+			    late->num_unread == 1 ? "was" : "were");
+}
+
+static void warn_of_overwritten_files(const struct overwritten_files *files)
+{
+	if (files->count)
+		log_warning("%" PRIu32
+			    " probed file%s %s overwritten (%s%s): the probes were taken "
+			    "away before, and count until then",
+			    files->count, files->count == 1 ? "" : "s",
+			    files->count == 1 ? "was" : "were",
+			    files->first_path ? files->first_path : "?",
+			    files->count == 1 ? "" : ", ...");
 }
 
 static void warn_of_late_reads(const struct slow_opener_counts *opener)
@@ -695,6 +708,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 	warn_of_unopened_files(recording->account.ticks.unopened_files);
 	warn_of_late_reads(&recording->account.ticks.opener);
 	warn_of_late_allocators(&recording->account.ticks.late_allocators);
+	warn_of_overwritten_files(&recording->account.ticks.overwritten);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)
 		target_hints_explain_no_samples(recording->options,

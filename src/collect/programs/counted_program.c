@@ -19,6 +19,7 @@
 #include "collect/kernel/bpf_log.h"
 #include "collect/kernel/bpf_rings.h"
 #include "collect/kernel/close_together.h"
+#include "collect/kernel/file_leases.h"
 #include "collect/kernel/own_times.h"
 #include "collect/kernel/permission_probe.h"
 #include "collect/kernel/uprobe_link.h"
@@ -32,9 +33,15 @@
 /* For threads that are preempted; each gets its turn within some milliseconds. */
 #define MAX_WAIT_MS 500
 
-/* Descriptors: the program is attached as long as they are open. */
+/* The program is attached as long as it is open. */
+struct held_fd {
+	int fd;
+	struct leased_file file; /* that it is attached to; all 0: no file */
+};
+
 struct held_fds {
-	ARRAY(int) fds;
+	ARRAY(struct held_fd) fds;
+	struct leased_file file; /* of those that are added */
 };
 
 /* Properties that all sites of a probe share. */
@@ -409,19 +416,27 @@ static int load(struct counted_program *program)
 
 static int hold_fd(struct held_fds *held, int fd)
 {
-	int *added = array_add(&held->fds);
+	struct held_fd *added = array_add(&held->fds);
 
 	if (!added) {
 		close(fd);
 		return -ENOMEM;
 	}
-	*added = fd;
+	*added = (struct held_fd){fd, held->file};
 	return 0;
 }
 
 static void close_held(struct held_fds *held)
 {
-	close_together(held->fds.items, held->fds.length);
+	_cleanup_free_ int *fds = calloc(held->fds.length + 1, sizeof(*fds));
+
+	for (size_t i = 0; fds && i < held->fds.length; i++)
+		fds[i] = held->fds.items[i].fd;
+	if (fds)
+		close_together(fds, held->fds.length);
+	else
+		array_for_each (&held->fds, held_fd)
+			close(held_fd->fd);
 	array_release(&held->fds);
 }
 
@@ -567,8 +582,8 @@ static int check_filter(const struct counted_program *program, struct error *err
 		return 0;
 	text = event_filter_get_text(event->filter);
 	/* The tracepoint's own one is the last that was opened. */
-	if (!ioctl(program->held.fds.items[program->held.fds.length - 1], PERF_EVENT_IOC_SET_FILTER,
-		   text))
+	if (!ioctl(program->held.fds.items[program->held.fds.length - 1].fd,
+		   PERF_EVENT_IOC_SET_FILTER, text))
 		return 0;
 	return errno == ENOMEM ? -ENOMEM
 			       : error_set(error, -ENOTSUP, "%s: this kernel refuses the filter %s",
@@ -633,46 +648,70 @@ static int link_file(const struct counted_program *program, const struct probe_s
 	return fd < 0 ? fd : hold_fd(held, fd);
 }
 
-/* The sites of a file follow each other. */
-static int link_files(const struct counted_program *program, const struct probe_site *sites,
-		      size_t count, uint32_t first, struct held_fds *held)
+/* Sites of one file, or of the kernel. */
+static int attach_one_by_one(const struct counted_program *program, const struct probe_site *sites,
+			     size_t count, uint32_t first, struct held_fds *held,
+			     bool *ret_was_opened)
 {
-	size_t end;
+	for (size_t i = 0; i < count; i++) {
+		int err =
+			attach_site(program, &sites[i], first + (uint32_t)i, held, ret_was_opened);
 
-	for (size_t start = 0; start < count; start = end) {
-		uint32_t number = first + (uint32_t)start;
-		int err;
-
-		for (end = start + 1; end < count && sites[end].fd == sites[start].fd;)
-			end++;
-		err = link_file(program, &sites[start], end - start, number, false, held);
-		if (err)
-			return err;
-		err = link_file(program, &sites[start], end - start, number, true, held);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
+static int attach_file(const struct counted_program *program, const struct probe_site *sites,
+		       size_t count, uint32_t first, struct held_fds *held, bool *ret_was_opened)
+{
+	int err;
+
+	if (!program->is_linked)
+		return attach_one_by_one(program, sites, count, first, held, ret_was_opened);
+	err = link_file(program, sites, count, first, false, held);
+	return err ? err : link_file(program, sites, count, first, true, held);
+}
+
+/* A file that is there at the start is probed without a lease, too. */
+static int attach_leased(const struct counted_program *program, const struct probe_site *sites,
+			 size_t count, uint32_t first, struct held_fds *held, bool *ret_was_opened)
+{
+	struct file_leases *leases = program->sites.are_of_files ? program->opts.leases : NULL;
+	int err;
+
+	held->file = (struct leased_file){0};
+	if (!leases)
+		return attach_file(program, sites, count, first, held, ret_was_opened);
+	err = file_leases_begin(leases, sites[0].fd, &held->file);
+	if (err)
+		log_debug("a probed file has no lease (%s): programs that run it may crash if it "
+			  "is overwritten in place",
+			  strerror(-err));
+	err = attach_file(program, sites, count, first, held, ret_was_opened);
+	file_leases_end(leases);
+	return err;
+}
+
 /*
- * Attach the program to sites.
- *
- * first  number of the first site
- * held   its descriptors are added, also on failure
+ * Attach the program to sites. Those of a file follow each other.
  *
  * Returns 0 or negative errno, with whether it was the program that was refused, and not the event.
  */
-static int attach_sites(const struct counted_program *program, const struct probe_site *sites,
-			size_t count, uint32_t first, struct held_fds *held, bool *ret_was_opened)
+static int attach_sites(struct counted_program *program, const struct probe_site *sites,
+			size_t count, bool *ret_was_opened)
 {
-	*ret_was_opened = false;
-	if (program->is_linked)
-		return link_files(program, sites, count, first, held);
-	for (size_t i = 0; i < count; i++) {
-		int err =
-			attach_site(program, &sites[i], first + (uint32_t)i, held, ret_was_opened);
+	size_t end;
 
+	*ret_was_opened = false;
+	for (size_t start = 0; start < count; start = end) {
+		int err;
+
+		for (end = start + 1; end < count && sites[end].fd == sites[start].fd;)
+			end++;
+		err = attach_leased(program, &sites[start], end - start, (uint32_t)start,
+				    &program->held, ret_was_opened);
 		if (err)
 			return err;
 	}
@@ -687,8 +726,7 @@ static int attach_probe(struct counted_program *program, struct error *error)
 	int err;
 
 	program->num_sites = (uint32_t)probe->sites.length;
-	err = attach_sites(program, probe->sites.items, probe->sites.length, 0, &program->held,
-			   &was_opened);
+	err = attach_sites(program, probe->sites.items, probe->sites.length, &was_opened);
 	return err ? explain_failure(program, event, was_opened, err, error) : 0;
 }
 
@@ -818,10 +856,10 @@ static int keep_sites(struct counted_program *program, struct held_fds *held)
  * Nothing is counted at these sites until the program is at all of them: a block whose free is not
  * seen would stay live.
  */
-int counted_program_attach_sites(struct counted_program *program, const struct probe_site *sites,
-				 size_t count)
+static int add_sites(struct counted_program *program, const struct probe_site *sites, size_t count,
+		     const struct leased_file *file)
 {
-	struct held_fds held = {0};
+	struct held_fds held = {.file = *file};
 	bool was_opened;
 	uint32_t first;
 	int err = number_sites(program, count, &first);
@@ -830,13 +868,59 @@ int counted_program_attach_sites(struct counted_program *program, const struct p
 		return err;
 	err = describe_sites(program, sites, count, first, program->is_live);
 	if (!err)
-		err = attach_sites(program, sites, count, first, &held, &was_opened);
+		err = attach_file(program, sites, count, first, &held, &was_opened);
 	if (!err)
 		err = keep_sites(program, &held);
 	for (size_t i = 0; i < count && !err && program->is_live; i++)
 		err = set_argument(program, &sites[i], first + (uint32_t)i, false);
 	close_held(&held);
 	return err;
+}
+
+/* The lease is not given back before the sites are held: it would miss them. */
+int counted_program_attach_sites(struct counted_program *program, const struct probe_site *sites,
+				 size_t count)
+{
+	struct leased_file file = {0};
+	int err = 0;
+
+	if (!count)
+		return 0;
+	if (program->opts.leases)
+		err = file_leases_begin(program->opts.leases, sites[0].fd, &file);
+	if (!err)
+		err = add_sites(program, sites, count, &file);
+	if (program->opts.leases)
+		file_leases_end(program->opts.leases);
+	return err;
+}
+
+/* Move the descriptors of a file from one list to another. */
+static void take_file(struct held_fds *held, const struct leased_file *file, struct held_fds *ret)
+{
+	size_t num_kept = 0;
+
+	array_for_each (&held->fds, item) {
+		struct held_fd *added = NULL;
+
+		if (item->file.device == file->device && item->file.inode == file->inode)
+			added = array_add(&ret->fds);
+		if (added)
+			*added = *item;
+		else
+			held->fds.items[num_kept++] = *item;
+	}
+	held->fds.length = num_kept;
+}
+
+void counted_program_let_go(struct counted_program *program, const struct leased_file *file)
+{
+	struct held_fds taken = {0};
+
+	pthread_mutex_lock(&program->lock);
+	take_file(&program->held, file, &taken);
+	pthread_mutex_unlock(&program->lock);
+	close_held(&taken);
 }
 
 void counted_program_free(struct counted_program *program)

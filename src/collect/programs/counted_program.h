@@ -3,7 +3,7 @@
  * tracepoint or a probe, starts and stops it. It sends to the rings of the sampling program, as
  * that does.
  *
- * Not thread-safe, but for counted_program_attach_sites().
+ * Not thread-safe, but for counted_program_attach_sites() and counted_program_let_go().
  */
 #ifndef COLLECT_PROGRAMS_COUNTED_PROGRAM_H
 #define COLLECT_PROGRAMS_COUNTED_PROGRAM_H
@@ -16,6 +16,8 @@
 #include "collect/programs/sampling_program.h"
 #include "wire/wire.h"
 
+struct file_leases;
+struct leased_file;
 struct own_times;
 struct probe_site;
 struct counted_program;
@@ -26,6 +28,8 @@ struct counted_program_opts {
 	uint64_t count;            /* events per sample; 0: see frequency_hz */
 	uint32_t frequency_hz;     /* samples per second and CPU */
 	int cgroup_fd;             /* only its threads; borrowed. -1: none */
+	/* Of the files that it is attached to; borrowed until it is freed. NULL: they are not leased */
+	struct file_leases *leases;
 };
 
 /*
@@ -52,13 +56,16 @@ int counted_program_get_fd(const struct counted_program *program);
  * called by a single other thread until the program is freed. May take some ms, and longer if a process keeps its memory
  * map locked.
  *
- * sites  those of a file follow each other; borrowed for the call
+ * sites  of one file; borrowed for the call
  *
- * Returns 0; -ENOSPC: there is no room for so many; -ESHUTDOWN: the program was stopped; or another
- * negative errno. The program is at no such site then.
+ * Returns 0; -ENOSPC: there is no room for so many; -ESHUTDOWN: the program was stopped; an error of
+ * file_leases_begin(); or another negative errno. The program is at no such site then.
  */
 _must_check_ int counted_program_attach_sites(struct counted_program *program,
 					      const struct probe_site *sites, size_t count);
+
+/* Take all probes of a file away. May take as long. */
+void counted_program_let_go(struct counted_program *program, const struct leased_file *file);
 
 void counted_program_start(struct counted_program *program);
 void counted_program_stop(struct counted_program *program);

@@ -14,7 +14,9 @@
 #include "base/async_call.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/events/probe.h"
 #include "collect/kernel/bpf_rings.h"
+#include "collect/kernel/file_leases.h"
 #include "collect/kernel/permission_probe.h"
 #include "collect/programs/counted_program.h"
 #include "collect/programs/off_cpu_program.h"
@@ -45,6 +47,7 @@ struct sampler {
 	struct sampling_program *program;
 	ARRAY(struct event_program) event_programs; /* of the events, in their order */
 	struct off_cpu_program *off_cpu;            /* NULL: it is not sampled */
+	struct file_leases *leases;                 /* NULL: no programs are probed */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* without events: hardware cycles; else the software event cpu-clock */
@@ -81,6 +84,7 @@ static int load_counted(struct sampler *sampler, size_t number, struct counted_p
 		.count = sampler->opts.count,
 		.frequency_hz = sampler->opts.frequency_hz * COUNTS_PER_TICK,
 		.cgroup_fd = sampler->opts.cgroup_fd,
+		.leases = sampler->leases,
 	};
 
 	return counted_program_new(&opts, sampler->program, ret, error);
@@ -157,13 +161,37 @@ static int load_first(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
+static void let_go(void *context, const struct leased_file *file)
+{
+	struct sampler *sampler = context;
+
+	array_for_each (&sampler->event_programs, program)
+		if (program->counted)
+			counted_program_let_go(program->counted, file);
+}
+
+static bool probes_programs(const struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->opts.num_events; i++) {
+		const struct probe *probe = sampler->opts.events[i].probe;
+
+		if (probe && probe_is_of_user_mode(probe))
+			return true;
+	}
+	return false;
+}
+
 static int load(struct sampler *sampler, struct error *error)
 {
+	const struct file_leases_user user = {let_go, sampler};
 	int err = load_first(sampler, error);
 
-	if (err)
-		return err;
-	err = load_events(sampler, error);
+	if (!err && probes_programs(sampler))
+		err = file_leases_new(&user, &sampler->leases);
+	if (!err)
+		err = load_events(sampler, error);
+	if (!err && sampler->leases)
+		file_leases_start(sampler->leases);
 	return err ? err : load_off_cpu(sampler, error);
 }
 
@@ -196,6 +224,8 @@ void sampler_free(struct sampler *sampler)
 		close(tick->fd);
 	array_release(&sampler->ticks);
 	off_cpu_program_free(sampler->off_cpu);
+	/* Its thread uses the programs of events. */
+	file_leases_free(sampler->leases);
 	bpf_rings_release(&sampler->rings);
 	array_for_each (&sampler->event_programs, program) {
 		sampling_program_free(program->ticks);
@@ -511,6 +541,11 @@ void sampler_disable(struct sampler *sampler)
 		err = sampling_program_wait(sampler->program, ring_fd);
 	if (err)
 		log_debug("programs may still be running");
+}
+
+struct broken_leases sampler_get_broken_leases(const struct sampler *sampler)
+{
+	return file_leases_get_broken(sampler->leases);
 }
 
 int sampler_attach_sites(struct sampler *sampler, size_t event, const struct probe_site *sites,

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "collect/account.h"
 #include "collect/events.h"
+#include "collect/kernel/file_leases.h"
 #include "collect/kernel/unwind_maps.h"
 #include "wire/off_cpu.h"
 #include "wire/wire.h"
@@ -106,6 +107,9 @@ void sampler_disable(struct sampler *sampler);
  */
 _must_check_ int sampler_attach_sites(struct sampler *sampler, size_t event,
 				      const struct probe_site *sites, size_t count);
+
+/* Probed files that were overwritten: their probes were taken away before. */
+struct broken_leases sampler_get_broken_leases(const struct sampler *sampler);
 
 /* A descriptor that is readable when a ring should be read. */
 int sampler_get_fd(const struct sampler *sampler);

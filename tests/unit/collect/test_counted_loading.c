@@ -815,17 +815,19 @@ static void more_sites_have_the_next_numbers(void **state _unused_)
 	num_links = 0;
 	sites[1].own_code.jump_limit = 77;
 	memset(story, 0, sizeof(story));
-	assert_int_equal(counted_program_attach_sites(program, &sites[1], 2), 0);
-	assert_string_equal(story, "RRLL"); /* they are in two files */
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	assert_string_equal(story, "RRL");
 	assert_int_equal(links[0].points[0].cookie, 3);
-	assert_int_equal(links[0].points[0].offset, 0x2001);
+	assert_int_equal(links[0].points[1].cookie, 4);
+	assert_int_equal(links[0].points[1].offset, 0x2001);
 	assert_int_equal(links[0].opts.file_fd, 700);
-	assert_int_equal(links[1].points[0].cookie, 4);
-	assert_int_equal(own_codes[3].jump_limit, 77);
+	assert_int_equal(own_codes[4].jump_limit, 77);
 	assert_int_equal(arguments[4].source, WIRE_ARGUMENT_REGISTER);
-	assert_int_equal(program->held.fds.length, 4);
-	assert_int_equal(counted_program_attach_sites(program, sites, 1), 0);
-	assert_int_equal(links[2].points[0].cookie, 5);
+	assert_int_equal(program->held.fds.length, 3);
+	assert_int_equal(counted_program_attach_sites(program, sites, 0), 0);
+	assert_int_equal(counted_program_attach_sites(program, &sites[2], 1), 0);
+	assert_int_equal(links[1].points[0].cookie, 5);
+	assert_int_equal(links[1].opts.file_fd, 701);
 }
 
 /* Each is an event and a link, for its returns as well. */
@@ -886,7 +888,7 @@ static void more_sites_than_there_is_room_for_are_refused(void **state _unused_)
 static void nothing_is_attached_after_the_stop(void **state _unused_)
 {
 	struct held_fds held = {0};
-	int *fd;
+	struct held_fd *added;
 
 	be_probe(PROBE_ALLOCATOR);
 	has_links = true;
@@ -896,8 +898,8 @@ static void nothing_is_attached_after_the_stop(void **state _unused_)
 	assert_int_equal(counted_program_attach_sites(program, sites, 2), -ESHUTDOWN);
 	assert_int_equal(num_links, 0);
 	/* It was stopped meanwhile. */
-	fd = array_add(&held.fds);
-	*fd = -1;
+	added = array_add(&held.fds);
+	added->fd = -1;
 	assert_int_equal(keep_sites(program, &held), -ESHUTDOWN);
 	assert_int_equal(held.fds.length, 1);
 	array_release(&held.fds);

@@ -503,6 +503,11 @@ int sampler_attach_sites(struct sampler *sampler _unused_, size_t event _unused_
 	return -ENOSPC;
 }
 
+struct broken_leases sampler_get_broken_leases(const struct sampler *sampler _unused_)
+{
+	return (struct broken_leases){0};
+}
+
 int sampler_get_fd(const struct sampler *sampler _unused_)
 {
 	return -1;

@@ -125,7 +125,9 @@ static struct sampling_program_opts sampling_opts;
 static struct counted_program_opts counted_opts;
 static struct off_cpu_program_opts off_cpu_opts;
 static bool is_in_namespace;
-static unsigned int num_started, num_stopped, num_waits;
+static unsigned int num_started, num_stopped, num_waits, num_let_go;
+static struct file_leases_user leases_user;
+static unsigned int num_leases, num_leases_started;
 static int last_ring_fd;
 
 static void *program_at(int number)
@@ -236,6 +238,37 @@ int counted_program_attach_sites(struct counted_program *program _unused_,
 				 const struct probe_site *sites _unused_, size_t count)
 {
 	return -(int)count;
+}
+
+void counted_program_let_go(struct counted_program *program _unused_,
+			    const struct leased_file *file)
+{
+	assert_int_equal(file->inode, 5);
+	num_let_go++;
+}
+
+int file_leases_new(const struct file_leases_user *user, struct file_leases **ret)
+{
+	leases_user = *user;
+	num_leases++;
+	*ret = (struct file_leases *)&leases_user;
+	return 0;
+}
+
+void file_leases_start(struct file_leases *leases)
+{
+	assert_ptr_equal(leases, &leases_user);
+	num_leases_started++;
+}
+
+void file_leases_free(struct file_leases *leases)
+{
+	num_leases -= leases != NULL;
+}
+
+struct broken_leases file_leases_get_broken(struct file_leases *leases)
+{
+	return (struct broken_leases){.count = leases ? 3 : 0};
 }
 
 void counted_program_start(struct counted_program *program _unused_)
@@ -423,7 +456,7 @@ static int set_up(void **state _unused_)
 	refused_type = UINT32_MAX;
 	refused_cpu = -1;
 	num_programs = 0;
-	num_started = num_stopped = num_waits = 0;
+	num_started = num_stopped = num_waits = num_let_go = num_leases_started = 0;
 	last_ring_fd = -1;
 	times_read = 0;
 	is_in_namespace = is_filter_full = false;
@@ -454,6 +487,7 @@ static int tear_down(void **state _unused_)
 {
 	sampler_free(sampler);
 	assert_int_equal(num_programs, 0);
+	assert_int_equal(num_leases, 0);
 	for (unsigned int i = 0; i < num_opened; i++)
 		assert_int_equal(fcntl(opened[i].fd, F_GETFD), -1);
 	return 0;
@@ -731,6 +765,26 @@ static void all_ticks_and_programs_start_and_stop(void **state _unused_)
 		assert_false(opened[i].is_enabled);
 	assert_int_equal(last_ring_fd, 77);
 	assert_int_equal(num_waits, 0); /* the off-CPU program waits */
+}
+
+static void a_probed_file_is_let_go_of_by_all_programs(void **state _unused_)
+{
+	static struct probe probe = {.kind = PROBE_UPROBE};
+	const struct leased_file file = {.inode = 5};
+
+	make(4);
+	assert_int_equal(num_leases, 0);
+	assert_int_equal(sampler_get_broken_leases(sampler).count, 0);
+	sampler_free(sampler);
+	events[1].kind = EVENT_PROBE;
+	events[1].probe = &probe;
+	make(4);
+	assert_int_equal(num_leases, 1);
+	assert_int_equal(num_leases_started, 1);
+	assert_ptr_equal(counted_opts.leases, &leases_user);
+	leases_user.let_go(leases_user.context, &file);
+	assert_int_equal(num_let_go, 2);
+	assert_int_equal(sampler_get_broken_leases(sampler).count, 3);
 }
 
 static void programs_of_events_are_waited_for(void **state _unused_)
@@ -1026,6 +1080,7 @@ int main(void)
 		TEST(the_times_of_a_cpu_outlive_it),
 		TEST(without_events_a_cpu_may_go_as_well),
 		TEST(all_ticks_and_programs_start_and_stop),
+		TEST(a_probed_file_is_let_go_of_by_all_programs),
 		TEST(programs_of_events_are_waited_for),
 		TEST(a_target_has_its_key),
 		TEST(each_event_has_its_counters),
