@@ -311,18 +311,18 @@ struct program_time {
 	bool is_sampled;     /* ns, too, is an estimate, if only of some programs */
 };
 
-/* Files with an allocator that were first mapped after the probes of `alloc` were attached. */
+/* Files with an allocator, first mapped after the probes of `alloc` were attached. */
 struct late_allocators {
 	uint32_t num_followed; /* probed then; their allocations before that are missing */
 	uint64_t max_delay_ns; /* longest time from the mapping of a followed one to its probes */
 	uint32_t num_files;    /* not followed: all of their allocations are missing */
-	uint32_t num_unread;   /* files that were not looked into */
+	uint32_t num_unread;   /* files without a look into them */
 	/* NULL: no file; borrowed from the recorder. */
 	const char *first_path; /* not followed */
 	const char *first_followed_path;
 };
 
-/* Probed files that were overwritten: their probes were taken away before, and count until then. */
+/* Overwritten files with probes: these were taken away before, and count until then. */
 struct overwritten_files {
 	uint32_t count;
 	const char *first_path; /* NULL: none; borrowed from the recorder */

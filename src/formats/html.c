@@ -68,7 +68,7 @@ enum detection html_detect(const uint8_t *data, size_t size)
 		return DETECTED_NOT;
 	if (slice_contains(page, slot))
 		return DETECTED_SURE;
-	/* A page that was truncated before its profile. */
+	/* A page truncated before its profile. */
 	return slice_contains(prologue, title) ? DETECTED_MAYBE : DETECTED_NOT;
 }
 

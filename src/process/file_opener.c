@@ -43,7 +43,7 @@ static bool has_name_of(int handle, const char *mapped_path)
 /*
  * Whether the kernel's link to a mapping may lead to the mapped file though its inode differs:
  * where the devices differ between maps and stat, so may the inodes, and the name decides. On the
- * same device it is a file that was mapped there later.
+ * same device it is another file, mapped there later.
  */
 static bool may_have_another_inode(const struct foreign_file *found,
 				   const struct file_identity *identity)

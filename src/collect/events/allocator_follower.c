@@ -41,7 +41,7 @@
 #define LOOK_NS (2 * NS_PER_SECOND)
 #define LAST_NS (3 * NS_PER_SECOND)
 
-/* A content of a file that was mapped. */
+/* A content of a mapped file. */
 struct seen_content {
 	uint64_t device;
 	uint64_t inode;
@@ -55,7 +55,7 @@ struct follower_job {
 	char *path; /* for messages */
 	int fd;
 	uid_t owner;
-	uid_t payer; /* whose share of the limits it takes */
+	uid_t payer; /* the user with the share of the limits that it takes */
 	bool is_copy;
 	struct file_version version;
 	uint64_t mapped_ns;
@@ -70,7 +70,7 @@ struct followed_event {
 struct allocator_follower {
 	struct allocator_follower_opts opts;
 	ARRAY(struct followed_event) events;
-	const struct mapped_files *at_start; /* borrowed: files that were looked into then */
+	const struct mapped_files *at_start; /* borrowed: files known then */
 	/* Used by the calling thread: */
 	struct seen_contents seen;
 	struct owner_shares looks;

@@ -26,7 +26,7 @@ struct file_leases_user {
 	void *context; /* borrowed until file_leases_free() */
 };
 
-/* Files that were given back. */
+/* Files with a lease that was given back. */
 struct broken_leases {
 	size_t count;
 	const char *first_path; /* NULL: no file. Borrowed from the leases */

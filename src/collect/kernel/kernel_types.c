@@ -278,11 +278,14 @@ static int copy_array(struct copier *copier, const struct btf_type *type, unsign
 	uint32_t element;
 	int err = copy_type(copier, array->type, level, &element);
 
-	if (!err && !copier->index)
-		err = take_number(btf__add_int(copier->copy, "index", sizeof(uint32_t), 0),
-				  &copier->index);
 	if (err)
 		return err;
+	if (!copier->index) {
+		err = take_number(btf__add_int(copier->copy, "index", sizeof(uint32_t), 0),
+				  &copier->index);
+		if (err)
+			return err;
+	}
 	return take_number(
 		btf__add_array(copier->copy, (int)copier->index, (int)element, array->nelems), ret);
 }
@@ -353,11 +356,12 @@ static int copy_struct(struct copier *copier, const struct btf_type *type, unsig
 	for (uint32_t i = 0; i < btf_vlen(type) && !err; i++)
 		if (is_member_wanted(copier, &btf_members(type)[i]))
 			err = copy_type(copier, btf_members(type)[i].type, level, &numbers[i]);
-	if (!err)
-		err = take_number(btf_kind(type) == BTF_KIND_STRUCT
-					  ? btf__add_struct(copier->copy, name, type->size)
-					  : btf__add_union(copier->copy, name, type->size),
-				  ret);
+	if (err)
+		return err;
+	err = take_number(btf_kind(type) == BTF_KIND_STRUCT
+				  ? btf__add_struct(copier->copy, name, type->size)
+				  : btf__add_union(copier->copy, name, type->size),
+			  ret);
 	return err ? err : add_members(copier, type, numbers);
 }
 
@@ -430,14 +434,20 @@ static int copy_found(struct copier *copier)
 int kernel_types_copy(const void *types, size_t size, const struct btf *wanted, struct btf **ret)
 {
 	_cleanup_(copier_release) struct copier copier = {.copy = btf__new_empty()};
-	int err = copier.copy ? find_sections(&copier, types, size) : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = collect_names(&copier, wanted);
-	if (!err)
-		err = find_types(&copier);
-	if (!err)
-		err = copy_found(&copier);
+	if (!copier.copy)
+		return -ENOMEM;
+	err = find_sections(&copier, types, size);
+	if (err)
+		return err;
+	err = collect_names(&copier, wanted);
+	if (err)
+		return err;
+	err = find_types(&copier);
+	if (err)
+		return err;
+	err = copy_found(&copier);
 	if (err)
 		return err;
 	*ret = copier.copy;

@@ -28,7 +28,7 @@ struct counted_program_opts {
 	uint64_t count;            /* events per sample; 0: see frequency_hz */
 	uint32_t frequency_hz;     /* samples per second and CPU */
 	int cgroup_fd;             /* only its threads; borrowed. -1: none */
-	/* Of the files that it is attached to; borrowed until it is freed. NULL: they are not leased */
+	/* For the files with its probes; borrowed until it is freed. NULL: they are not leased */
 	struct file_leases *leases;
 };
 

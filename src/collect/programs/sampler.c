@@ -186,13 +186,19 @@ static int load(struct sampler *sampler, struct error *error)
 	const struct file_leases_user user = {let_go, sampler};
 	int err = load_first(sampler, error);
 
-	if (!err && probes_programs(sampler))
+	if (err)
+		return err;
+	if (probes_programs(sampler)) {
 		err = file_leases_new(&user, &sampler->leases);
-	if (!err)
-		err = load_events(sampler, error);
-	if (!err && sampler->leases)
+		if (err)
+			return err;
+	}
+	err = load_events(sampler, error);
+	if (err)
+		return err;
+	if (sampler->leases)
 		file_leases_start(sampler->leases);
-	return err ? err : load_off_cpu(sampler, error);
+	return load_off_cpu(sampler, error);
 }
 
 int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct error *error)

@@ -108,7 +108,7 @@ void sampler_disable(struct sampler *sampler);
 _must_check_ int sampler_attach_sites(struct sampler *sampler, size_t event,
 				      const struct probe_site *sites, size_t count);
 
-/* Probed files that were overwritten: their probes were taken away before. */
+/* Overwritten files with probes: these were taken away before. */
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler);
 
 /* A descriptor that is readable when a ring should be read. */

@@ -63,7 +63,7 @@ struct sampled_block {
 	bool is_truncated;
 };
 
-/* A sample that was added, as the last one of its CPU. */
+/* The last sample of a CPU. */
 struct last_sample {
 	uint64_t time_ns; /* 0: no sample */
 	uint32_t thread;

@@ -190,7 +190,7 @@ static void what_was_too_narrow_is_reported(void **state _unused_)
 	profile_free(import.profile);
 }
 
-/* Frames that are missing at the end are none that were too narrow. */
+/* Frames missing at the end were not too narrow. */
 static void a_truncated_picture_is_refused(void **state _unused_)
 {
 	static const char svg[] =
