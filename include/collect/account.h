@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "process/process_table.h"
 #include "process/slow_opener.h"
@@ -328,6 +329,13 @@ struct overwritten_files {
 	const char *first_path; /* NULL: none; borrowed from the recorder */
 };
 
+/* Probes of programs at the end. */
+struct left_probes {
+	pid_t keeper;     /* 0: all were taken away; else our process that takes them away later */
+	pid_t silent;     /* the process that it waits for; 0: it is only slow */
+	bool ended_early; /* our process, and all probes with it: later hits are missing */
+};
+
 /* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
@@ -348,6 +356,7 @@ struct recorder_account {
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
 	struct late_allocators late_allocators; /* after recorder_stop() */
 	struct overwritten_files overwritten;
+	struct left_probes left_probes; /* after recorder_stop() */
 	struct slow_opener_counts
 		opener; /* reads of processes and their files that were given up */
 	struct unwind_table_counts tables;   /* all 0 without tables */

@@ -1288,6 +1288,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 		.late_allocators = recorder->late_allocators,
 		.overwritten = {(uint32_t)broken.count, broken.first_path},
+		.left_probes = sampler_get_left_probes(recorder->sampler),
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};
 	count_ticks(recorder, &account);
@@ -1298,7 +1299,8 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		account.tables = publisher_get_statistics(recorder->publisher);
 	account.tables.worker_cpu_ns +=
 		elf_files_get_cost(recorder->elf_files).cpu_ns +
-		slow_opener_read_cpu_ns(file_table_get_opener(recorder->files));
+		slow_opener_read_cpu_ns(file_table_get_opener(recorder->files)) +
+		sampler_read_helper_cpu_ns(recorder->sampler);
 	account.tables.worker_rss_bytes += elf_files_get_cost(recorder->elf_files).max_rss_bytes;
 	account.tables.worker_cpu_ns += allocator_follower_get_cost(recorder->follower).cpu_ns;
 	account.tables.worker_rss_bytes +=

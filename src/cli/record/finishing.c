@@ -672,6 +672,21 @@ static void warn_of_overwritten_files(const struct overwritten_files *files)
 			    files->count == 1 ? "" : ", ...");
 }
 
+static void warn_of_left_probes(const struct left_probes *probes)
+{
+	if (probes->ended_early)
+		log_warning("the process that holds the probes (stackwide-keep) was ended by "
+			    "somebody else: hits after that are missing");
+	else if (probes->keeper && probes->silent)
+		log_warning("probes are still attached, as process %d does not answer; process %d "
+			    "(stackwide-keep) takes them away as soon as it does, or has ended",
+			    probes->silent, probes->keeper);
+	else if (probes->keeper)
+		log_warning("probes are still attached; process %d (stackwide-keep) takes them "
+			    "away",
+			    probes->keeper);
+}
+
 static void warn_of_late_reads(const struct slow_opener_counts *opener)
 {
 	if (opener->num_late)
@@ -709,6 +724,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 	warn_of_late_reads(&recording->account.ticks.opener);
 	warn_of_late_allocators(&recording->account.ticks.late_allocators);
 	warn_of_overwritten_files(&recording->account.ticks.overwritten);
+	warn_of_left_probes(&recording->account.ticks.left_probes);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)
 		target_hints_explain_no_samples(recording->options,

@@ -21,9 +21,13 @@
 /* It is SIGIO instead if too many of the other are pending. */
 #define BREAK_SIGNAL SIGRTMIN
 
+/* For a user that could not let go. */
+#define RETRY_S 1
+
 struct lease {
 	struct leased_file file;
 	int fd;
+	bool is_broken;
 };
 
 struct file_leases {
@@ -39,24 +43,14 @@ struct file_leases {
 	char *first_path;
 };
 
-/* Returns whether one was broken, which is removed then. The lock is held. */
-static bool take_broken(struct file_leases *leases, struct lease *ret)
-{
-	for (size_t i = 0; i < leases->leases.length; i++) {
-		if (fcntl(leases->leases.items[i].fd, F_GETLEASE) == F_RDLCK)
-			continue;
-		*ret = leases->leases.items[i];
-		array_remove(&leases->leases, i);
-		return true;
-	}
-	return false;
-}
-
-static void note_broken(struct file_leases *leases, int fd)
+static void note_broken(struct file_leases *leases, struct lease *lease)
 {
 	char path[PATH_MAX];
 
-	if (leases->num_broken++ || file_read_path(fd, path, sizeof(path)))
+	if (lease->is_broken)
+		return;
+	lease->is_broken = true;
+	if (leases->num_broken++ || file_read_path(lease->fd, path, sizeof(path)))
 		return;
 	text_mask_controls(path);
 	leases->first_path = strdup(path);
@@ -65,22 +59,45 @@ static void note_broken(struct file_leases *leases, int fd)
 /*
  * The kernel waits for that for 45 s (/proc/sys/fs/lease-break-time). The descriptor is the only
  * one of the lease, which ends with it.
+ *
+ * Returns whether all were given back. The lock is held.
  */
-static void give_back_broken(struct file_leases *leases)
+static bool give_back_broken(struct file_leases *leases)
 {
-	struct lease lease;
+	size_t i = 0;
+	bool is_done = true;
 
-	while (leases->has_user && take_broken(leases, &lease)) {
-		leases->user.let_go(leases->user.context, &lease.file);
-		note_broken(leases, lease.fd);
-		close(lease.fd);
+	while (leases->has_user && i < leases->leases.length) {
+		struct lease *lease = &leases->leases.items[i];
+
+		if (fcntl(lease->fd, F_GETLEASE) == F_RDLCK) {
+			i++;
+			continue;
+		}
+		note_broken(leases, lease);
+		if (!leases->user.let_go(leases->user.context, &lease->file)) {
+			is_done = false;
+			i++;
+			continue;
+		}
+		close(lease->fd);
+		array_remove(&leases->leases, i);
 	}
+	return is_done;
+}
+
+static void wait_for_break(const sigset_t *signals, bool has_broken)
+{
+	const struct timespec retry = {.tv_sec = RETRY_S};
+
+	(void)sigtimedwait(signals, NULL, has_broken ? &retry : NULL);
 }
 
 static void *run(void *context)
 {
 	struct file_leases *leases = context;
 	sigset_t signals;
+	bool is_done = true;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, BREAK_SIGNAL);
@@ -92,9 +109,9 @@ static void *run(void *context)
 	pthread_mutex_lock(&leases->lock);
 	while (!leases->is_ending) {
 		pthread_mutex_unlock(&leases->lock);
-		(void)sigwaitinfo(&signals, NULL);
+		wait_for_break(&signals, !is_done);
 		pthread_mutex_lock(&leases->lock);
-		give_back_broken(leases);
+		is_done = give_back_broken(leases);
 	}
 	pthread_mutex_unlock(&leases->lock);
 	return NULL;
@@ -158,12 +175,14 @@ void file_leases_free(struct file_leases *leases)
 	free(leases);
 }
 
-static bool is_leased(const struct file_leases *leases, const struct leased_file *file)
+/* NULL: no lease */
+static const struct lease *find_lease(const struct file_leases *leases,
+				      const struct leased_file *file)
 {
 	array_for_each (&leases->leases, lease)
 		if (lease->file.device == file->device && lease->file.inode == file->inode)
-			return true;
-	return false;
+			return lease;
+	return NULL;
 }
 
 static int take_as(int fd, uid_t user)
@@ -203,13 +222,14 @@ static int add_lease(struct file_leases *leases, int fd, const struct stat *stat
 	added = array_add(&leases->leases);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct lease){*file, own_fd};
+	*added = (struct lease){.file = *file, .fd = own_fd};
 	own_fd = -1;
 	return 0;
 }
 
 int file_leases_begin(struct file_leases *leases, int fd, struct leased_file *ret)
 {
+	const struct lease *lease;
 	struct stat status;
 
 	*ret = (struct leased_file){0};
@@ -217,7 +237,10 @@ int file_leases_begin(struct file_leases *leases, int fd, struct leased_file *re
 	if (fstat(fd, &status))
 		return -errno;
 	*ret = (struct leased_file){status.st_dev, status.st_ino};
-	return is_leased(leases, ret) ? 0 : add_lease(leases, fd, &status, ret);
+	lease = find_lease(leases, ret);
+	if (!lease)
+		return add_lease(leases, fd, &status, ret);
+	return lease->is_broken ? -EAGAIN : 0;
 }
 
 void file_leases_end(struct file_leases *leases)

@@ -8,6 +8,7 @@
 #ifndef COLLECT_KERNEL_FILE_LEASES_H
 #define COLLECT_KERNEL_FILE_LEASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -21,8 +22,11 @@ struct leased_file {
 };
 
 struct file_leases_user {
-	/* Take all probes of the file away. A thread of the leases calls it, and gives the lease back. */
-	void (*let_go)(void *context, const struct leased_file *file);
+	/*
+	 * Take all probes of the file away. A thread of the leases calls it, and gives the lease
+	 * back. Returns false if it could not be done yet: it is called again.
+	 */
+	bool (*let_go)(void *context, const struct leased_file *file);
 	void *context; /* borrowed until file_leases_free() */
 };
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "collect/events/event_filter.h"
 #include "collect/events/probe.h"
+#include "collect/events/probe_keeper.h"
 #include "collect/kernel/bpf_log.h"
 #include "collect/kernel/bpf_rings.h"
 #include "collect/kernel/close_together.h"
@@ -33,7 +34,7 @@
 /* For threads that are preempted; each gets its turn within some milliseconds. */
 #define MAX_WAIT_MS 500
 
-/* The program is attached as long as it is open. */
+/* The program is attached as long as it is open, here or in the process that holds probes. */
 struct held_fd {
 	int fd;
 	struct leased_file file; /* that it is attached to; all 0: no file */
@@ -68,14 +69,14 @@ struct counted_program {
 	bool is_linked; /* to all of a probe's points in a file at once */
 	bool has_allocator_probes;
 	struct site_kind sites;
+	/*
+	 * Perf events that hold it at a tracepoint or a kernel probe's points, and its links to
+	 * these. Probes of files are held by another process.
+	 */
+	struct held_fds held;
 	pthread_mutex_t lock; /* protects the rest: another thread may add sites */
 	bool is_stopped;
 	uint32_t num_sites; /* numbers given to sites */
-	/*
-	 * Perf events that hold it at a tracepoint or a probe's points, and its links to these or
-	 * to files.
-	 */
-	struct held_fds held;
 };
 
 static bool points_differ(const struct probe *probe)
@@ -718,6 +719,18 @@ static int attach_sites(struct counted_program *program, const struct probe_site
 	return 0;
 }
 
+/* Leave probes to the process that can wait for them. */
+static int pass_on(struct probe_keeper *keeper, const struct held_fds *held)
+{
+	array_for_each (&held->fds, item) {
+		int err = probe_keeper_add(keeper, item->fd, &item->file);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int attach_probe(struct counted_program *program, struct error *error)
 {
 	const struct event *event = program->opts.event;
@@ -727,7 +740,16 @@ static int attach_probe(struct counted_program *program, struct error *error)
 
 	program->num_sites = (uint32_t)probe->sites.length;
 	err = attach_sites(program, probe->sites.items, probe->sites.length, &was_opened);
-	return err ? explain_failure(program, event, was_opened, err, error) : 0;
+	if (err)
+		return explain_failure(program, event, was_opened, err, error);
+	if (!program->sites.are_of_files)
+		return 0;
+	err = pass_on(program->opts.keeper, &program->held);
+	if (err)
+		return error_set(error, err, "the process that holds probes failed: %s",
+				 strerror(-err));
+	close_held(&program->held);
+	return 0;
 }
 
 /*
@@ -831,23 +853,13 @@ static int number_sites(struct counted_program *program, size_t count, uint32_t 
 	return err;
 }
 
-/* Hold the sites until the stop. Returns 0, -ESHUTDOWN or -ENOMEM. */
-static int keep_sites(struct counted_program *program, struct held_fds *held)
+/* Hold the sites until the stop. Returns 0, -ESHUTDOWN or an error of probe_keeper_add(). */
+static int keep_sites(struct counted_program *program, const struct held_fds *held)
 {
-	int err = 0;
+	int err;
 
 	pthread_mutex_lock(&program->lock);
-	if (program->is_stopped)
-		err = -ESHUTDOWN;
-	else
-		err = array_reserve(&program->held.fds,
-				    program->held.fds.length + held->fds.length);
-	if (!err && held->fds.length) {
-		memcpy(program->held.fds.items + program->held.fds.length, held->fds.items,
-		       held->fds.length * sizeof(*held->fds.items));
-		program->held.fds.length += held->fds.length;
-		held->fds.length = 0;
-	}
+	err = program->is_stopped ? -ESHUTDOWN : pass_on(program->opts.keeper, held);
 	pthread_mutex_unlock(&program->lock);
 	return err;
 }
@@ -893,34 +905,6 @@ int counted_program_attach_sites(struct counted_program *program, const struct p
 	if (program->opts.leases)
 		file_leases_end(program->opts.leases);
 	return err;
-}
-
-/* Move the descriptors of a file from one list to another. */
-static void take_file(struct held_fds *held, const struct leased_file *file, struct held_fds *ret)
-{
-	size_t num_kept = 0;
-
-	array_for_each (&held->fds, item) {
-		struct held_fd *added = NULL;
-
-		if (item->file.device == file->device && item->file.inode == file->inode)
-			added = array_add(&ret->fds);
-		if (added)
-			*added = *item;
-		else
-			held->fds.items[num_kept++] = *item;
-	}
-	held->fds.length = num_kept;
-}
-
-void counted_program_let_go(struct counted_program *program, const struct leased_file *file)
-{
-	struct held_fds taken = {0};
-
-	pthread_mutex_lock(&program->lock);
-	take_file(&program->held, file, &taken);
-	pthread_mutex_unlock(&program->lock);
-	close_held(&taken);
 }
 
 void counted_program_free(struct counted_program *program)
@@ -975,16 +959,16 @@ static bool wait_for_runs(const struct counted_program *program)
 
 void counted_program_stop(struct counted_program *program)
 {
-	struct held_fds held;
-
 	program->bpf->bss->is_recording = false;
 	program->misses_at_stop = read_misses(program);
 	pthread_mutex_lock(&program->lock);
 	program->is_stopped = true;
-	held = program->held;
-	program->held = (struct held_fds){0};
 	pthread_mutex_unlock(&program->lock);
-	close_held(&held);
+	close_held(&program->held);
+}
+
+void counted_program_wait(const struct counted_program *program)
+{
 	if (program->kind == EVENT_PROBE && !wait_for_runs(program))
 		log_debug("a probe's program may still be running");
 }

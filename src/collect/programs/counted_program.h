@@ -3,7 +3,7 @@
  * tracepoint or a probe, starts and stops it. It sends to the rings of the sampling program, as
  * that does.
  *
- * Not thread-safe, but for counted_program_attach_sites() and counted_program_let_go().
+ * Not thread-safe, but for counted_program_attach_sites().
  */
 #ifndef COLLECT_PROGRAMS_COUNTED_PROGRAM_H
 #define COLLECT_PROGRAMS_COUNTED_PROGRAM_H
@@ -17,8 +17,8 @@
 #include "wire/wire.h"
 
 struct file_leases;
-struct leased_file;
 struct own_times;
+struct probe_keeper;
 struct probe_site;
 struct counted_program;
 
@@ -30,6 +30,8 @@ struct counted_program_opts {
 	int cgroup_fd;             /* only its threads; borrowed. -1: none */
 	/* For the files with its probes; borrowed until it is freed. NULL: they are not leased */
 	struct file_leases *leases;
+	/* It holds probes of files; borrowed until it is freed. NULL: the event is no such probe */
+	struct probe_keeper *keeper;
 };
 
 /*
@@ -64,11 +66,13 @@ int counted_program_get_fd(const struct counted_program *program);
 _must_check_ int counted_program_attach_sites(struct counted_program *program,
 					      const struct probe_site *sites, size_t count);
 
-/* Take all probes of a file away. May take as long. */
-void counted_program_let_go(struct counted_program *program, const struct leased_file *file);
-
 void counted_program_start(struct counted_program *program);
+
+/* Nothing is counted from now on. Probes of files are still in place, as their keeper has them. */
 void counted_program_stop(struct counted_program *program);
+
+/* When it is nowhere any more: wait for threads that are still in it, within a limit. */
+void counted_program_wait(const struct counted_program *program);
 
 /*
  * Sum of the events after the last sample of each CPU: counted, but not in a sample. Returns 0 or

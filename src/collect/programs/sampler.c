@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "collect/events/probe.h"
+#include "collect/events/probe_keeper.h"
 #include "collect/kernel/bpf_rings.h"
 #include "collect/kernel/file_leases.h"
 #include "collect/kernel/permission_probe.h"
@@ -24,6 +25,9 @@
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
+/* Taking probes away takes some ms; thousands of them some seconds on old kernels. */
+#define MS_TO_LET_GO        1000
+#define MS_TO_LET_GO_OF_ALL 5000
 /* Samples of an event other than a clock, for one of a clock. */
 #define COUNTS_PER_TICK 10
 
@@ -47,7 +51,9 @@ struct sampler {
 	struct sampling_program *program;
 	ARRAY(struct event_program) event_programs; /* of the events, in their order */
 	struct off_cpu_program *off_cpu;            /* NULL: it is not sampled */
-	struct file_leases *leases;                 /* NULL: no programs are probed */
+	struct probe_keeper *keeper;                /* NULL: no programs are probed */
+	struct file_leases *leases;                 /* likewise */
+	struct left_probes left_probes;
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* without events: hardware cycles; else the software event cpu-clock */
@@ -85,6 +91,7 @@ static int load_counted(struct sampler *sampler, size_t number, struct counted_p
 		.frequency_hz = sampler->opts.frequency_hz * COUNTS_PER_TICK,
 		.cgroup_fd = sampler->opts.cgroup_fd,
 		.leases = sampler->leases,
+		.keeper = sampler->keeper,
 	};
 
 	return counted_program_new(&opts, sampler->program, ret, error);
@@ -161,13 +168,9 @@ static int load_first(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
-static void let_go(void *context, const struct leased_file *file)
+static bool let_go(void *context, const struct leased_file *file)
 {
-	struct sampler *sampler = context;
-
-	array_for_each (&sampler->event_programs, program)
-		if (program->counted)
-			counted_program_let_go(program->counted, file);
+	return probe_keeper_let_go(context, file, MS_TO_LET_GO) != -ETIMEDOUT;
 }
 
 static bool probes_programs(const struct sampler *sampler)
@@ -181,15 +184,24 @@ static bool probes_programs(const struct sampler *sampler)
 	return false;
 }
 
+static int prepare_probes(struct sampler *sampler)
+{
+	int err = probe_keeper_new(&sampler->keeper);
+
+	if (err)
+		return err;
+	return file_leases_new(&(struct file_leases_user){let_go, sampler->keeper},
+			       &sampler->leases);
+}
+
 static int load(struct sampler *sampler, struct error *error)
 {
-	const struct file_leases_user user = {let_go, sampler};
 	int err = load_first(sampler, error);
 
 	if (err)
 		return err;
 	if (probes_programs(sampler)) {
-		err = file_leases_new(&user, &sampler->leases);
+		err = prepare_probes(sampler);
 		if (err)
 			return err;
 	}
@@ -230,8 +242,9 @@ void sampler_free(struct sampler *sampler)
 		close(tick->fd);
 	array_release(&sampler->ticks);
 	off_cpu_program_free(sampler->off_cpu);
-	/* Its thread uses the programs of events. */
+	/* Its thread uses the keeper. */
 	file_leases_free(sampler->leases);
+	probe_keeper_free(sampler->keeper);
 	bpf_rings_release(&sampler->rings);
 	array_for_each (&sampler->event_programs, program) {
 		sampling_program_free(program->ticks);
@@ -531,6 +544,21 @@ void sampler_enable(struct sampler *sampler)
 		off_cpu_program_start(sampler->off_cpu);
 }
 
+static void take_probes_away(struct sampler *sampler)
+{
+	struct probe_keeper_state state;
+	int err = probe_keeper_let_go(sampler->keeper, NULL, MS_TO_LET_GO_OF_ALL);
+
+	if (!err)
+		return;
+	state = probe_keeper_get_state(sampler->keeper);
+	sampler->left_probes = (struct left_probes){
+		.keeper = err == -ETIMEDOUT ? state.pid : 0,
+		.silent = state.silent,
+		.ended_early = err != -ETIMEDOUT,
+	};
+}
+
 void sampler_disable(struct sampler *sampler)
 {
 	int ring_fd = sampler->rings.rings.items[0].fd;
@@ -541,6 +569,11 @@ void sampler_disable(struct sampler *sampler)
 	array_for_each (&sampler->event_programs, program)
 		if (program->counted)
 			counted_program_stop(program->counted);
+	if (sampler->keeper)
+		take_probes_away(sampler);
+	array_for_each (&sampler->event_programs, program)
+		if (program->counted)
+			counted_program_wait(program->counted);
 	if (sampler->off_cpu)
 		err = off_cpu_program_stop(sampler->off_cpu, ring_fd);
 	else if (sampler->event_programs.length)
@@ -552,6 +585,16 @@ void sampler_disable(struct sampler *sampler)
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler)
 {
 	return file_leases_get_broken(sampler->leases);
+}
+
+struct left_probes sampler_get_left_probes(const struct sampler *sampler)
+{
+	return sampler->left_probes;
+}
+
+uint64_t sampler_read_helper_cpu_ns(const struct sampler *sampler)
+{
+	return probe_keeper_read_cpu_ns(sampler->keeper);
 }
 
 int sampler_attach_sites(struct sampler *sampler, size_t event, const struct probe_site *sites,

@@ -111,6 +111,12 @@ _must_check_ int sampler_attach_sites(struct sampler *sampler, size_t event,
 /* Overwritten files with probes: these were taken away before. */
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler);
 
+/* After sampler_disable(): probes of programs that could not be taken away in time. */
+struct left_probes sampler_get_left_probes(const struct sampler *sampler);
+
+/* CPU time so far of the process that holds probes. */
+uint64_t sampler_read_helper_cpu_ns(const struct sampler *sampler);
+
 /* A descriptor that is readable when a ring should be read. */
 int sampler_get_fd(const struct sampler *sampler);
 /* Pass on all records of the rings. Returns 0 or the error of on_record(). */

@@ -115,6 +115,18 @@ int bpf_link_create(int program_fd, int target_fd, enum bpf_attach_type type,
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* The process that holds probes of files. */
+static unsigned int num_kept;
+static int keep_error;
+
+int probe_keeper_add(struct probe_keeper *keeper, int fd, const struct leased_file *file _unused_)
+{
+	assert_null(keeper);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	num_kept += !keep_error;
+	return keep_error;
+}
+
 /* Raw tracepoints. */
 static const char *raw_name;
 static const void *raw_program;
@@ -314,6 +326,7 @@ static int set_up(void **state _unused_)
 	probe = (struct probe){.kind = PROBE_UPROBE, .name = name};
 	probe.sites.items = sites;
 	probe.sites.length = ARRAY_LENGTH(sites);
+	keep_error = 0;
 	opts = (struct counted_program_opts){.event = &event, .number = 3, .cgroup_fd = -1};
 	program = NULL;
 	error = (struct error){0};
@@ -343,6 +356,7 @@ static void make_well(void)
 {
 	counted_program_free(program);
 	program = NULL;
+	num_kept = 0;
 	assert_int_equal(make(), 0);
 }
 
@@ -625,7 +639,14 @@ static void each_point_of_a_probe_is_attached(void **state _unused_)
 	assert_true(skeleton->rodata->is_of_probe);
 	assert_true(skeleton->rodata->is_probe_of_user_mode);
 	assert_int_equal(num_links, 0);
-	assert_int_equal(program->held.fds.length, 3);
+	assert_int_equal(num_kept, 3);
+	assert_int_equal(program->held.fds.length, 0);
+	/* Whoever does not hold a probe could not end it. */
+	counted_program_free(program);
+	program = NULL;
+	keep_error = -EPIPE;
+	assert_int_equal(make(), -EPIPE);
+	assert_non_null(strstr(error.message, "Broken pipe"));
 }
 
 static void functions_of_the_kernel_are_named(void **state _unused_)
@@ -662,7 +683,7 @@ static void points_that_differ_have_a_cookie(void **state _unused_)
 	assert_int_equal(opened[3].attr.config, 0x900);
 	assert_int_equal(opened[3].cookie, 2);
 	assert_ptr_equal(opened[3].program, skeleton->progs.on_return);
-	assert_int_equal(program->held.fds.length, 8);
+	assert_int_equal(num_kept, 8);
 	assert_int_equal(entries_of(skeleton->maps.arguments), 3);
 	assert_int_equal(arguments[1].base, 3);
 	assert_int_equal(arguments[0].base, 0);
@@ -773,7 +794,7 @@ static void files_are_linked_at_once(void **state _unused_)
 			 UPROBE_LINK_ATTACH_TYPE);
 	assert_int_equal(bpf_program__expected_attach_type(skeleton->progs.on_return),
 			 UPROBE_LINK_ATTACH_TYPE);
-	assert_int_equal(program->held.fds.length, 2);
+	assert_int_equal(num_kept, 2);
 }
 
 static void returns_are_linked_beside(void **state _unused_)
@@ -823,7 +844,7 @@ static void more_sites_have_the_next_numbers(void **state _unused_)
 	assert_int_equal(links[0].opts.file_fd, 700);
 	assert_int_equal(own_codes[4].jump_limit, 77);
 	assert_int_equal(arguments[4].source, WIRE_ARGUMENT_REGISTER);
-	assert_int_equal(program->held.fds.length, 3);
+	assert_int_equal(num_kept, 3);
 	assert_int_equal(counted_program_attach_sites(program, sites, 0), 0);
 	assert_int_equal(counted_program_attach_sites(program, &sites[2], 1), 0);
 	assert_int_equal(links[1].points[0].cookie, 5);
@@ -882,7 +903,10 @@ static void more_sites_than_there_is_room_for_are_refused(void **state _unused_)
 	num_updates = 0;
 	fail_update = 1;
 	assert_int_equal(counted_program_attach_sites(program, sites, 2), -EFAULT);
-	assert_int_equal(program->held.fds.length, 2);
+	assert_int_equal(num_kept, 2);
+	fail_update = 0;
+	keep_error = -ETIMEDOUT;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -ETIMEDOUT);
 }
 
 static void nothing_is_attached_after_the_stop(void **state _unused_)

@@ -208,26 +208,6 @@ static void the_stop_closes_all_links(void **state _unused_)
 	array_release(&program.held.fds);
 }
 
-/* Of two files, and of none. */
-static void a_file_is_let_go_of_alone(void **state _unused_)
-{
-	static const struct leased_file files[] = {{8, 1}, {8, 2}, {9, 1}, {0, 0}, {8, 1}};
-	int fds[ARRAY_LENGTH(files)];
-
-	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
-		struct held_fd *added = array_add(&program.held.fds);
-
-		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		assert_true(fds[i] >= 0);
-		*added = (struct held_fd){fds[i], files[i]};
-	}
-	counted_program_let_go(&program, &files[0]);
-	assert_int_equal(program.held.fds.length, 3);
-	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
-		assert_int_equal(fcntl(fds[i], F_GETFD), i % 4 ? FD_CLOEXEC : -1);
-	close_held(&program.held);
-}
-
 static void the_rest_is_the_weight_after_the_last_sample(void **state _unused_)
 {
 	uint64_t rest;
@@ -279,7 +259,6 @@ int main(void)
 		TEST(hits_inside_another_hit_are_counted),
 		TEST(skipped_hits_count_from_start_to_stop),
 		TEST(the_stop_closes_all_links),
-		TEST(a_file_is_let_go_of_alone),
 		TEST(the_rest_is_the_weight_after_the_last_sample),
 		TEST(each_live_block_is_reported),
 	};

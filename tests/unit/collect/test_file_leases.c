@@ -27,12 +27,13 @@ struct fixture {
 	int fd;
 	struct file_leases *leases;
 	atomic_uint num_let_go;
+	atomic_bool cannot_let_go;
 	atomic_bool is_written; /* the file was opened for writing */
 	struct leased_file last;
 };
 
 /* Whoever writes still waits. */
-static void let_go(void *context, const struct leased_file *file)
+static bool let_go(void *context, const struct leased_file *file)
 {
 	struct fixture *fixture = context;
 
@@ -40,6 +41,7 @@ static void let_go(void *context, const struct leased_file *file)
 	assert_false(atomic_load(&fixture->is_written));
 	fixture->last = *file;
 	atomic_fetch_add(&fixture->num_let_go, 1);
+	return !atomic_load(&fixture->cannot_let_go);
 }
 
 static int set_up(void **state)
@@ -125,6 +127,26 @@ static void who_writes_waits_until_the_user_has_let_go(void **state)
 	start_to_write(fixture, &thread);
 	end_to_write(fixture, thread);
 	assert_int_equal(fixture->num_let_go, 2);
+}
+
+static void who_writes_waits_until_the_user_can_let_go(void **state)
+{
+	struct fixture *fixture = *state;
+	struct leased_file file;
+	pthread_t thread;
+
+	atomic_store(&fixture->cannot_let_go, true);
+	file_leases_start(fixture->leases);
+	assert_int_equal(take(fixture, &file), 0);
+	start_to_write(fixture, &thread);
+	while (!atomic_load(&fixture->num_let_go))
+		usleep(1000);
+	/* It has probes still, and gets no more. */
+	assert_int_equal(take(fixture, &file), -EAGAIN);
+	atomic_store(&fixture->cannot_let_go, false);
+	end_to_write(fixture, thread);
+	assert_true(fixture->num_let_go >= 2);
+	assert_int_equal(file_leases_get_broken(fixture->leases).count, 1);
 }
 
 static void a_file_has_one_lease(void **state)
@@ -213,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(who_writes_waits_until_the_user_has_let_go),
 		TEST(a_file_has_one_lease),
+		TEST(who_writes_waits_until_the_user_can_let_go),
 		TEST(who_writes_waits_until_the_user_is_ready),
 		TEST(no_lease_is_given_back_between_begin_and_end),
 		TEST(a_file_that_is_being_written_has_none),

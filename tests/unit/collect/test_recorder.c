@@ -503,6 +503,16 @@ int sampler_attach_sites(struct sampler *sampler _unused_, size_t event _unused_
 	return -ENOSPC;
 }
 
+struct left_probes sampler_get_left_probes(const struct sampler *sampler _unused_)
+{
+	return (struct left_probes){0};
+}
+
+uint64_t sampler_read_helper_cpu_ns(const struct sampler *sampler _unused_)
+{
+	return 0;
+}
+
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler _unused_)
 {
 	return (struct broken_leases){0};

@@ -125,7 +125,8 @@ static struct sampling_program_opts sampling_opts;
 static struct counted_program_opts counted_opts;
 static struct off_cpu_program_opts off_cpu_opts;
 static bool is_in_namespace;
-static unsigned int num_started, num_stopped, num_waits, num_let_go;
+static unsigned int num_started, num_stopped, num_waited_for, num_waits, num_let_go;
+static int keeper_error;
 static struct file_leases_user leases_user;
 static unsigned int num_leases, num_leases_started;
 static int last_ring_fd;
@@ -240,11 +241,40 @@ int counted_program_attach_sites(struct counted_program *program _unused_,
 	return -(int)count;
 }
 
-void counted_program_let_go(struct counted_program *program _unused_,
-			    const struct leased_file *file)
+int probe_keeper_new(struct probe_keeper **ret)
 {
-	assert_int_equal(file->inode, 5);
+	*ret = (struct probe_keeper *)&keeper_error;
+	return 0;
+}
+
+void probe_keeper_free(struct probe_keeper *keeper)
+{
+	assert_true(!keeper || keeper == (struct probe_keeper *)&keeper_error);
+}
+
+/* All programs have been stopped before their probes are taken away. */
+int probe_keeper_let_go(struct probe_keeper *keeper, const struct leased_file *file,
+			unsigned int limit_ms)
+{
+	probe_keeper_free(keeper);
+	assert_true(limit_ms <= 5000);
+	if (file)
+		assert_int_equal(file->inode, 5);
+	else
+		assert_int_equal(num_stopped, 2);
+	assert_int_equal(num_waited_for, 0);
 	num_let_go++;
+	return keeper_error;
+}
+
+struct probe_keeper_state probe_keeper_get_state(const struct probe_keeper *keeper _unused_)
+{
+	return (struct probe_keeper_state){.pid = 8, .silent = 9};
+}
+
+uint64_t probe_keeper_read_cpu_ns(const struct probe_keeper *keeper)
+{
+	return keeper ? 12 : 0;
 }
 
 int file_leases_new(const struct file_leases_user *user, struct file_leases **ret)
@@ -279,6 +309,11 @@ void counted_program_start(struct counted_program *program _unused_)
 void counted_program_stop(struct counted_program *program _unused_)
 {
 	num_stopped++;
+}
+
+void counted_program_wait(const struct counted_program *program _unused_)
+{
+	num_waited_for++;
 }
 
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
@@ -456,7 +491,9 @@ static int set_up(void **state _unused_)
 	refused_type = UINT32_MAX;
 	refused_cpu = -1;
 	num_programs = 0;
-	num_started = num_stopped = num_waits = num_let_go = num_leases_started = 0;
+	num_started = num_stopped = num_waited_for = num_waits = 0;
+	num_let_go = num_leases_started = 0;
+	keeper_error = 0;
 	last_ring_fd = -1;
 	times_read = 0;
 	is_in_namespace = is_filter_full = false;
@@ -767,24 +804,62 @@ static void all_ticks_and_programs_start_and_stop(void **state _unused_)
 	assert_int_equal(num_waits, 0); /* the off-CPU program waits */
 }
 
-static void a_probed_file_is_let_go_of_by_all_programs(void **state _unused_)
+static void make_probed(void)
 {
 	static struct probe probe = {.kind = PROBE_UPROBE};
+
+	events[1].kind = EVENT_PROBE;
+	events[1].probe = &probe;
+	make(4);
+}
+
+static void a_probed_file_is_let_go_of(void **state _unused_)
+{
 	const struct leased_file file = {.inode = 5};
 
 	make(4);
 	assert_int_equal(num_leases, 0);
 	assert_int_equal(sampler_get_broken_leases(sampler).count, 0);
+	assert_int_equal(sampler_read_helper_cpu_ns(sampler), 0);
 	sampler_free(sampler);
-	events[1].kind = EVENT_PROBE;
-	events[1].probe = &probe;
-	make(4);
+	make_probed();
 	assert_int_equal(num_leases, 1);
 	assert_int_equal(num_leases_started, 1);
 	assert_ptr_equal(counted_opts.leases, &leases_user);
-	leases_user.let_go(leases_user.context, &file);
-	assert_int_equal(num_let_go, 2);
+	assert_true(leases_user.let_go(leases_user.context, &file));
+	assert_int_equal(num_let_go, 1);
+	keeper_error = -ETIMEDOUT;
+	assert_false(leases_user.let_go(leases_user.context, &file));
+	/* There is nobody left who could. */
+	keeper_error = -EPIPE;
+	assert_true(leases_user.let_go(leases_user.context, &file));
 	assert_int_equal(sampler_get_broken_leases(sampler).count, 3);
+	assert_int_equal(sampler_read_helper_cpu_ns(sampler), 12);
+}
+
+static void probes_that_stay_are_told(void **state _unused_)
+{
+	struct left_probes left;
+
+	make_probed();
+	sampler_disable(sampler);
+	left = sampler_get_left_probes(sampler);
+	assert_false(left.keeper || left.silent || left.ended_early);
+	assert_int_equal(num_let_go, 1);
+	assert_int_equal(num_waited_for, 2);
+	num_stopped = num_waited_for = 0;
+	keeper_error = -ETIMEDOUT;
+	sampler_disable(sampler);
+	left = sampler_get_left_probes(sampler);
+	assert_int_equal(left.keeper, 8);
+	assert_int_equal(left.silent, 9);
+	assert_false(left.ended_early);
+	num_stopped = num_waited_for = 0;
+	keeper_error = -EPIPE;
+	sampler_disable(sampler);
+	left = sampler_get_left_probes(sampler);
+	assert_int_equal(left.keeper, 0);
+	assert_true(left.ended_early);
 }
 
 static void programs_of_events_are_waited_for(void **state _unused_)
@@ -1080,7 +1155,8 @@ int main(void)
 		TEST(the_times_of_a_cpu_outlive_it),
 		TEST(without_events_a_cpu_may_go_as_well),
 		TEST(all_ticks_and_programs_start_and_stop),
-		TEST(a_probed_file_is_let_go_of_by_all_programs),
+		TEST(a_probed_file_is_let_go_of),
+		TEST(probes_that_stay_are_told),
 		TEST(programs_of_events_are_waited_for),
 		TEST(a_target_has_its_key),
 		TEST(each_event_has_its_counters),
