@@ -24,9 +24,9 @@ struct timeline;
 
 /* How much of the input is in the profile, and how much is not: for reports. Zeroed at first. */
 struct import_counts {
-	uint64_t records;          /* stacks, events or lines that went into the profile */
-	uint64_t skipped;          /* malformed records; the first 20 had a warning each */
-	uint64_t unknown_events;   /* well-formed records of a kind that we do not know */
+	uint64_t records;        /* stacks, events or lines that went into the profile */
+	uint64_t skipped;        /* malformed records; the first of an input have a warning each */
+	uint64_t unknown_events; /* well-formed records of a kind that we do not know */
 	uint64_t truncated_stacks; /* truncated by the producer */
 	uint64_t without_stack;    /* events that the producer wrote without their stack */
 	uint64_t lost_samples;     /* lost, as reported by the producer */
@@ -121,7 +121,9 @@ struct import {
 	/* Weights are multiplied by 10 to the power of this, as the input has fractions. */
 	uint8_t decimals;
 	struct import_kernel kernel;
-	struct error error; /* the reason, with file and position, if the import failed */
+	uint64_t
+		num_malformed; /* records that import_skip_line() and import_skip_member() counted */
+	struct error error;    /* the reason, with file and position, if the import failed */
 };
 
 /*
@@ -135,11 +137,13 @@ int import_fail_byte(struct import *import, uint64_t offset, const char *format,
 int import_fail_member(struct import *import, const char *member, uint64_t offset,
 		       const char *format, ...) _printf_(4, 5);
 
-/* Count a malformed record and warn "FILE:LINE: …", for the first 20 of an input. */
+/* Count a malformed record and warn "FILE:LINE: …", for the first 5 of an input. */
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...) _printf_(3, 4);
-/* Count a malformed record and warn "FOLDER/MEMBER: at byte N: …", for the first 20 of an input. */
+/* Count a malformed record and warn "FOLDER/MEMBER: at byte N: …", for the first 5 of an input. */
 void import_skip_member(struct import *import, const char *member, uint64_t offset,
 			const char *format, ...) _printf_(4, 5);
+/* After an import: warn about the others of these, by their number. */
+void import_report_malformed(struct import *import);
 /* The error's message without the file's name, for a warning instead of the error. */
 const char *import_get_reason(const struct import *import);
 /*

@@ -154,6 +154,7 @@ int format_read(const struct format *format, struct import *import)
 
 	if (err)
 		return err;
+	import_report_malformed(import);
 	err = import_unify_decimals(import);
 	if (err)
 		return err;

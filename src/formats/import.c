@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 /* An input whose format was guessed wrong would fill the terminal. */
-#define MAX_MALFORMED_WARNINGS 20
+#define MAX_MALFORMED_WARNINGS 5
 #define MAX_NAME_BYTES         200 /* of a file, in a message */
 
 _printf_(3, 0) static int fail(struct import *import, const char *position, const char *format,
@@ -114,10 +114,15 @@ _printf_(3, 0) static void skip(struct import *import, const char *position, con
 				va_list args)
 {
 	import->counts.skipped++;
-	if (import->counts.skipped <= MAX_MALFORMED_WARNINGS)
+	if (import->num_malformed++ < MAX_MALFORMED_WARNINGS)
 		warn(import, position, format, args);
-	else if (import->counts.skipped == MAX_MALFORMED_WARNINGS + 1)
-		import_warn(import, "more malformed records, skipping");
+}
+
+void import_report_malformed(struct import *import)
+{
+	if (import->num_malformed > MAX_MALFORMED_WARNINGS)
+		import_warn(import, "%" PRIu64 " more malformed records, skipping",
+			    import->num_malformed - MAX_MALFORMED_WARNINGS);
 }
 
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...)

@@ -172,6 +172,7 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 					   compressing_sink_get(sink));
 		err = err ? err : compressing_sink_finish(sink);
 	}
+	import_report_malformed(&import);
 	progress_clear(&conversion->progress);
 	/* The importer reports errors of the content, the conversion errors of the system. */
 	if (err && import.error.message[0]) {
