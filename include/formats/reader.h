@@ -18,6 +18,8 @@
 #include "formats/import.h"
 #include "profile/profile.h"
 
+struct lines;
+
 /* The readers of formats that are also written; their struct format is beside the writer. */
 int firefox_read(struct import *import);
 enum detection firefox_detect(const uint8_t *data, size_t size);
@@ -40,6 +42,18 @@ _must_check_ int reader_skip_line(struct import *import, uint64_t line, const ch
 
 /* The same by the offset of the record in bytes; only the first of an input gives a warning. */
 _must_check_ int reader_skip_byte(struct import *import, uint64_t offset, const char *reason);
+
+/*
+ * Report the byte that an input ends at too early, or cannot be read beyond, whatever was skipped
+ * before: -EBADMSG and the error if the import is strict; else 0, with a warning.
+ */
+_must_check_ int reader_end_at_byte(struct import *import, uint64_t offset, const char *reason);
+
+/*
+ * After the last line of a text: warn if it has no line feed, and about NUL bytes, which a file has
+ * where it was never written: after a crash, or on a full disk.
+ */
+void reader_report_damage(struct import *import, const struct lines *lines);
 
 /* The error of JSON_FAILED. base: the offset of the JSON in the input. */
 _must_check_ int reader_fail_json(struct import *import, const struct json *json, size_t base);

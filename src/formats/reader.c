@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/json_table.h"
+#include "formats/slice.h"
 
 int reader_skip_line(struct import *import, uint64_t line, const char *reason)
 {
@@ -23,6 +24,27 @@ int reader_skip_byte(struct import *import, uint64_t offset, const char *reason)
 		import_warn(import, "at byte %" PRIu64 ": %s, skipping this and others like it",
 			    offset, reason);
 	return 0;
+}
+
+int reader_end_at_byte(struct import *import, uint64_t offset, const char *reason)
+{
+	if (import->is_strict)
+		return import_fail_byte(import, offset, "%s", reason);
+	import->counts.skipped++;
+	import_warn(import, "at byte %" PRIu64 ": %s", offset, reason);
+	return 0;
+}
+
+void reader_report_damage(struct import *import, const struct lines *lines)
+{
+	if (lines->first_nul)
+		import_warn(import, "line %" PRIu64 " contains NUL bytes: the file may be damaged",
+			    lines->first_nul);
+	if (lines->is_unended)
+		import_warn(import,
+			    "line %" PRIu64 ", the last one, does not end in a line feed: the file "
+			    "may be truncated",
+			    lines->number);
 }
 
 int reader_fail_json(struct import *import, const struct json *json, size_t base)

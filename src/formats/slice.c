@@ -22,6 +22,9 @@ bool lines_take(struct lines *lines, struct slice *ret)
 	ret->length = newline ? (size_t)(newline - lines->next) : left;
 	lines->next = newline ? newline + 1 : lines->end;
 	lines->number++;
+	lines->is_unended = !newline;
+	if (!lines->first_nul && memchr(ret->start, '\0', ret->length))
+		lines->first_nul = lines->number;
 	if (ret->length && ret->start[ret->length - 1] == '\r')
 		ret->length--;
 	return true;

@@ -18,7 +18,9 @@ struct slice {
 struct lines {
 	const char *next;
 	const char *end;
-	uint64_t number; /* of the line last taken, from 1 */
+	uint64_t number;    /* of the line last taken, from 1 */
+	uint64_t first_nul; /* number of the first line with a NUL byte; 0: no such line */
+	bool is_unended;    /* the last line has been taken, and has no line feed */
 };
 
 struct lines lines_of(const void *data, size_t size);

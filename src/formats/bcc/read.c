@@ -313,8 +313,11 @@ static int read_bcc(struct import *import)
 			       !has_thread_lines(import);
 	clear_block(&reader);
 	err = read_blocks(&reader);
-	if (err || import->counts.records || import->counts.skipped)
+	if (err)
 		return err;
+	reader_report_damage(import, &reader.lines);
+	if (import->counts.records || import->counts.skipped)
+		return 0;
 	return import_fail_line(import, 1,
 				"expected stacks with counts, as tools of BCC print them");
 }

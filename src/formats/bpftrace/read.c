@@ -288,6 +288,7 @@ static int read_lines(struct bpftrace_reader *reader)
 		if (err)
 			return err;
 	}
+	reader_report_damage(import, &reader->lines);
 	return reader->num_entries || import->counts.skipped
 		       ? 0
 		       : import_fail_line(import, 1,

@@ -449,6 +449,7 @@ static int read_lines(struct callgrind_reader *reader)
 		if (err)
 			return err;
 	}
+	reader_report_damage(reader->import, &lines);
 	return 0;
 }
 

@@ -260,7 +260,8 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 /* ---- the list ---- */
 
 /*
- * A list that ends between two events is as good as one with its bracket.
+ * A list that ends between two events is as good as one with its bracket, which programs that append
+ * to a trace leave out. Or it is truncated.
  *
  * depth  of the list that may end so; 0: none
  */
@@ -270,11 +271,17 @@ static int report_broken(struct chrome_reader *reader, const struct json *json, 
 
 	if (string_equals(json->fault, "out of memory"))
 		return -ENOMEM;
-	if (json->offset >= import->size && json_get_depth(json) == depth && depth)
+	if (json->offset >= import->size && json_get_depth(json) == depth && depth) {
+		import_warn(import,
+			    "at byte %zu: the list of events has no end: the trace may be "
+			    "truncated",
+			    import->size);
 		return 0;
+	}
 	if (import->is_strict || !reader->tracks.items.length)
 		return reader_fail_json(import, json, 0);
-	return reader_skip_byte(import, json->offset, "cannot read the rest of the events");
+	return reader_end_at_byte(import, json->offset,
+				  "cannot read the rest of the events, skipping");
 }
 
 /* After the bracket. *ret_broke: the rest cannot be read. */

@@ -47,6 +47,7 @@
 #include "formats/folded/write.h"
 #include "formats/reader.h"
 #include "formats/signed_sums.h"
+#include "formats/slice.h"
 
 #define ADVANCE_BYTES (1u << 20)
 /*
@@ -83,6 +84,7 @@ struct folded_reader {
 	struct signed_sums signed_sums;
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: no bad line */
+	uint64_t first_nul;      /* number of the first line with a NUL byte; 0: no such line */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
 	const uint8_t *stack;
 	size_t length;
@@ -121,6 +123,13 @@ static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t lengt
 	return common;
 }
 
+/* Called for labels that are met for the first time, at least. */
+static void note_nul(struct folded_reader *reader, const uint8_t *label, size_t length)
+{
+	if (memchr(label, '\0', length) && (!reader->first_nul || reader->line < reader->first_nul))
+		reader->first_nul = reader->line;
+}
+
 /* Locations by name and kind: `read` and `read_[k]` are two. */
 static int find_location(struct folded_reader *reader, const uint8_t *label, size_t length,
 			 uint32_t *ret)
@@ -132,6 +141,7 @@ static int find_location(struct folded_reader *reader, const uint8_t *label, siz
 	uint32_t *location;
 	int err;
 
+	note_nul(reader, label, length);
 	/* All annotations end like this. */
 	if (length && name[length - 1] == ']') {
 		err = reader_strip_annotation(profile, name, &length, &frame);
@@ -507,6 +517,7 @@ static int find_label(struct folded_reader *reader, const uint8_t *label, size_t
 
 	if (label_cache_find(&reader->labels, &made, label, ret))
 		return 0;
+	note_nul(reader, label, length);
 	err = string_table_add(reader->label_table, (const char *)label, length, ret);
 	if (!err)
 		label_cache_add(&reader->labels, &made, string_table_get(reader->label_table, *ret),
@@ -835,6 +846,18 @@ static int read_in_order(struct folded_reader *reader, size_t start)
 	return 0;
 }
 
+static void report_damage(const struct folded_reader *reader)
+{
+	const struct import *import = reader->import;
+	struct lines lines = {
+		.number = reader->line,
+		.first_nul = reader->first_nul,
+		.is_unended = import->size && import->data[import->size - 1] != '\n',
+	};
+
+	reader_report_damage(reader->import, &lines);
+}
+
 static int read_lines(struct folded_reader *reader)
 {
 	struct import *import = reader->import;
@@ -851,6 +874,7 @@ static int read_lines(struct folded_reader *reader)
 		return import_fail_line(reader->import, reader->first_bad_line,
 					"malformed, as every line: expected a stack and %s",
 					reader->num_counts == 1 ? "a count" : "two counts");
+	report_damage(reader);
 	import->decimals = reader->decimals;
 	if (reader->decimals || reader->is_rounded)
 		import_warn(import,

@@ -59,6 +59,10 @@ static const struct heading headings[] = {
 	{KIND_CONTENTION, "--- mutex:", NULL},
 };
 
+/* Lines that follow the stacks of a heap: of Go, and of the others. */
+static const char go_heap_end[] = "# runtime.MemStats";
+static const char heap_end[] = "MAPPED_LIBRARIES:";
+
 struct text_reader {
 	struct gperftools_reader base;
 	struct lines lines;
@@ -69,6 +73,8 @@ struct text_reader {
 	bool has_allocated;    /* allocated objects and bytes beside those in use */
 	uint32_t metrics[MAX_VALUES];
 	size_t num_metrics;
+	const char *end; /* line that follows the stacks; NULL: the kind has none */
+	bool has_end;    /* the line, or another list of mappings, has been read */
 	/* Sums of all stacks, in the file's order: by its head, and as read. All 0 where it has none. */
 	uint64_t announced[MAX_VALUES];
 	uint64_t sums[MAX_VALUES];
@@ -389,9 +395,14 @@ static int read_stacks(struct text_reader *reader)
 	struct slice line;
 	int err;
 
-	while (lines_take(&reader->lines, &line) && !is_mapping_heading(line)) {
+	while (lines_take(&reader->lines, &line)) {
 		size_t done = (size_t)(line.start - (const char *)import->data);
 
+		if (is_mapping_heading(line)) {
+			reader->has_end = true;
+			break;
+		}
+		reader->has_end |= slice_starts_with(line, go_heap_end);
 		err = read_line(reader, line);
 		if (err)
 			return err;
@@ -494,6 +505,8 @@ static int read_heading(struct text_reader *reader, const struct heading *headin
 						    {"contentions", "count"}};
 
 	reader->kind = heading->kind;
+	if (heading->kind == KIND_HEAP || heading->kind == KIND_JEMALLOC)
+		reader->end = slice_contains(line, "@ heap/") ? go_heap_end : heap_end;
 	switch (heading->kind) {
 	case KIND_HEAP:
 		return read_heap_heading(reader, line);
@@ -520,6 +533,11 @@ static const struct heading *find_heading(const uint8_t *data, size_t size)
 /* Stacks are missing where the file is truncated, or lines are malformed. */
 static void report_missing(struct text_reader *reader)
 {
+	struct slice line;
+
+	while (lines_take(&reader->lines, &line))
+		; /* mappings, which have been read */
+	reader_report_damage(reader->base.import, &reader->lines);
 	for (size_t i = 0; i < MAX_VALUES; i++) {
 		if (reader->sums[i] >= reader->announced[i])
 			continue;
@@ -530,6 +548,10 @@ static void report_missing(struct text_reader *reader)
 			    (unsigned long long)reader->announced[i]);
 		return;
 	}
+	if (reader->end && !reader->has_end)
+		import_warn(reader->base.import,
+			    "no line '%s' follows the stacks: the file may be truncated",
+			    reader->end);
 }
 
 static int read_text(struct text_reader *reader)

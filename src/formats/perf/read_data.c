@@ -292,7 +292,7 @@ static int read_records(struct perf_data_reader *reader, struct bytes *bytes, ui
 static int end_at(struct perf_data_reader *reader, uint64_t position, const char *reason)
 {
 	reader->is_over = true;
-	return reader_skip_byte(reader->import, position, reason);
+	return reader_end_at_byte(reader->import, position, reason);
 }
 
 static int keep_leftover(struct perf_data_reader *reader, const struct perf_chunk *chunk,
@@ -409,7 +409,7 @@ static int take_next(struct perf_data_reader *reader, struct perf_data_stream *s
 		return 0;
 	if (!perf_record_take(&stream->bytes, 0, &stream->next)) {
 		stream->is_over = true;
-		return reader_skip_byte(
+		return reader_end_at_byte(
 			reader->import, start,
 			"the record of a thread is truncated or malformed: the rest is lost");
 	}
@@ -493,10 +493,10 @@ static int read_area(struct perf_data_reader *reader, struct perf_section area, 
 		return err;
 	err = read_records(reader, &bytes, area.offset, NULL);
 	if (err == -ENODATA)
-		err = reader_skip_byte(import, area.offset + bytes.offset,
-				       "the record is truncated or malformed: the rest is lost");
+		err = reader_end_at_byte(import, area.offset + bytes.offset,
+					 "the record is truncated or malformed: the rest is lost");
 	else if (err == 0 && (is_truncated || bytes.failed))
-		err = reader_skip_byte(import, import->size, "the file is truncated");
+		err = reader_end_at_byte(import, import->size, "the file is truncated");
 	if (err)
 		return err;
 	err = read_streams(reader);

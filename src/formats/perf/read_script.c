@@ -9,7 +9,8 @@
  * Names are tidied as stackcollapse-perf.pl does, so that the folded text is the same; see
  * frame.c. Unlike there, every event gives a metric of its own, and pid and tid are kept.
  *
- * Unlike there, the last sample needs no blank line after it.
+ * Unlike there, the last sample needs no blank line after it. If other stacks have one, it may be
+ * truncated, with a warning.
  *
  * The kind of a line cannot be seen from the line alone. Names of threads may have blanks, brackets
  * and numbers in them, and `-F` selects which fields are printed. A line after a header is a frame
@@ -71,6 +72,8 @@ struct perf_script_reader {
 	uint64_t num_skipped;
 	uint64_t first_skipped; /* its number */
 	bool has_times;         /* of any header */
+	bool has_ends;          /* a blank line has followed a sample */
+	bool lacks_ends;        /* a header has followed the stack of another sample */
 };
 
 struct header {
@@ -558,6 +561,12 @@ static uint64_t get_offset(const struct perf_script_reader *reader)
 	return (uint64_t)(reader->lines.next - (const char *)reader->import->data);
 }
 
+/* Whether the open sample has frames on lines of their own. */
+static bool has_stack(const struct perf_script_reader *reader)
+{
+	return reader->stack.length && !reader->has_header_frame;
+}
+
 static int finish_sample(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
@@ -663,6 +672,7 @@ static int read_header(struct perf_script_reader *reader, struct slice line, boo
 			 (may_lack_time(reader) && parse_untimed_header(line, &header));
 	if (!*ret_is_header)
 		return 0;
+	reader->lacks_ends |= reader->is_open && has_stack(reader);
 	err = finish_sample(reader);
 	if (err || is_other)
 		return err;
@@ -748,18 +758,29 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	return skip_line(reader);
 }
 
+/*
+ * A stack ends in a blank line. Without stacks perf prints no blank lines, and a sample is one line;
+ * other tools may drop them.
+ */
+static bool is_last_sample_unended(const struct perf_script_reader *reader)
+{
+	return reader->is_open && !reader->lacks_ends && (reader->has_ends || has_stack(reader));
+}
+
 static int read_lines(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
 	size_t advanced = 0;
 	struct slice line;
+	bool is_unended;
 	int err;
 
 	while (lines_take(&reader->lines, &line)) {
 		err = 0;
-		if (!line.length)
+		if (!line.length) {
+			reader->has_ends |= reader->is_open;
 			err = finish_sample(reader);
-		else if (line.start[0] != '#')
+		} else if (line.start[0] != '#')
 			err = read_line(reader, line);
 		if (err)
 			return err;
@@ -768,6 +789,7 @@ static int read_lines(struct perf_script_reader *reader)
 			import->advance(import->context, advanced);
 		}
 	}
+	is_unended = is_last_sample_unended(reader);
 	err = finish_sample(reader);
 	if (err)
 		return err;
@@ -775,6 +797,12 @@ static int read_lines(struct perf_script_reader *reader)
 		return import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
 					"no sample found; expected the output of 'perf script'");
 	report_skipped(reader);
+	reader_report_damage(import, &reader->lines);
+	if (is_unended)
+		import_warn(import,
+			    "no blank line follows the last sample, at line %" PRIu64
+			    ": its stack may be truncated",
+			    reader->lines.number);
 	return 0;
 }
 

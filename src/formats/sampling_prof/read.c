@@ -238,7 +238,10 @@ static int read_tables(struct sampling_prof_reader *reader)
 	if (!has_counts(reader))
 		err = import_fail_line(reader->import, reader->lines.number,
 				       "no element has both self and total");
-	return err;
+	if (err)
+		return err;
+	reader_report_damage(reader->import, &reader->lines);
+	return 0;
 }
 
 /* ---- calls ---- */

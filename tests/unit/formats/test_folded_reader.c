@@ -39,6 +39,48 @@ static void a_last_line_needs_no_line_end(void **state _unused_)
 	assert_becomes(&format_folded, "a 1\nb 2", "a 1\nb 2\n");
 }
 
+/* Sorted and not. */
+static void a_last_line_without_an_end_is_reported(void **state _unused_)
+{
+	const char *warning = "FILE: line 2, the last one, does not end in a line feed: the file "
+			      "may be truncated\n";
+
+	assert_warned(&format_folded, "a 1\nb 2", warning, "a 1\nb 2\n");
+	assert_warned(&format_folded, "b 2\na 1", warning, "a 1\nb 2\n");
+}
+
+/* The text is read with these warnings, and is kept byte by byte. */
+static void assert_nul_reported(const char *text, size_t size, const char *warnings)
+{
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, text, size), 0);
+	assert_string_equal(imported.warnings.data, warnings);
+	imported_release(&imported);
+	assert_becomes_bytes(&format_folded, text, size, text, size);
+}
+
+/* Parts of a file that were never written, as after a crash. They are bytes of a stack. */
+static void nul_bytes_are_reported_by_their_first_line(void **state _unused_)
+{
+	static const char sorted[] = "a 1\nb\0\0\0c;d 2\nb\0;e 3\n";
+	static const char *const warning =
+		"FILE: line 2 contains NUL bytes: the file may be damaged\n";
+
+	assert_nul_reported(sorted, sizeof(sorted) - 1, warning);
+}
+
+static void nul_bytes_in_text_out_of_order_are_reported(void **state _unused_)
+{
+	static const char text[] = "c 1\nb\0d 2\na\0;e 3\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, text, sizeof(text) - 1), 0);
+	assert_string_equal(imported.warnings.data,
+			    "FILE: line 2 contains NUL bytes: the file may be damaged\n");
+	imported_release(&imported);
+}
+
 static void line_ends_may_be_of_two_bytes(void **state _unused_)
 {
 	assert_becomes(&format_folded, "a 1\r\n\r\nb 2\r\n", "a 1\nb 2\n");
@@ -288,9 +330,10 @@ static void what_austin_says_of_itself_is_no_stack(void **state _unused_)
 		_cleanup_(text_release) struct text text = {0};
 
 		text_append_string(&text, heads[i]);
-		text_append_string(&text, "P42;T0:7f10;a.py:main:3 120\n# gc: 7\n"
-					  "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n"
-					  "\n# duration: 383010\n# saturation: 0/17\n# errors: 0");
+		text_append_string(&text,
+				   "P42;T0:7f10;a.py:main:3 120\n# gc: 7\n"
+				   "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n"
+				   "\n# duration: 383010\n# saturation: 0/17\n# errors: 0\n");
 		assert_stacks(&format_folded, text.data, 0,
 			      "P42;T0:7f10;a.py:main:3 120\n"
 			      "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n");
@@ -629,6 +672,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_a_stack_and_its_count),
 		cmocka_unit_test(a_last_line_needs_no_line_end),
+		cmocka_unit_test(a_last_line_without_an_end_is_reported),
+		cmocka_unit_test(nul_bytes_are_reported_by_their_first_line),
+		cmocka_unit_test(nul_bytes_in_text_out_of_order_are_reported),
 		cmocka_unit_test(line_ends_may_be_of_two_bytes),
 		cmocka_unit_test(blank_lines_are_skipped_without_a_word),
 		cmocka_unit_test(a_file_without_a_stack_is_an_empty_profile),

@@ -216,6 +216,26 @@ static void a_text_that_was_cut_off_has_less_than_its_head_says(void **state _un
 	}
 }
 
+/* All stacks are there, but not what follows them. */
+static void a_heap_without_the_lines_behind_its_stacks_is_reported(void **state _unused_)
+{
+	static const char tcmalloc[] =
+		"heap profile: 1: 200 [0: 0] @ heapprofile\n  1: 200 [0: 0] @ 0x401235\n";
+	static const char go[] = "heap profile: 1: 200 [0: 0] @ heap/1\n1: 200 [0: 0] @ 0x401235\n";
+	static const char whole_go[] = "heap profile: 1: 200 [0: 0] @ heap/1\n"
+				       "1: 200 [0: 0] @ 0x401235\n\n# runtime.MemStats\n";
+
+	assert_warned(&format_gperftools, tcmalloc,
+		      "FILE: no line 'MAPPED_LIBRARIES:' follows the stacks: the file may be "
+		      "truncated\n",
+		      "[unknown] 200\n");
+	assert_warned(&format_gperftools, go,
+		      "FILE: no line '# runtime.MemStats' follows the stacks: the file may be "
+		      "truncated\n",
+		      "[unknown] 200\n");
+	assert_warned(&format_gperftools, whole_go, "", "[unknown] 200\n");
+}
+
 static void malformed_lines_are_skipped(void **state _unused_)
 {
 	static const char *const lines[] = {
@@ -264,6 +284,7 @@ int main(void)
 		cmocka_unit_test(cpu_profiles_are_read_in_every_width_and_order),
 		cmocka_unit_test(a_cpu_profile_that_was_cut_off_says_so),
 		cmocka_unit_test(a_text_that_was_cut_off_has_less_than_its_head_says),
+		cmocka_unit_test(a_heap_without_the_lines_behind_its_stacks_is_reported),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(other_files_are_refused),
 	};

@@ -381,14 +381,30 @@ static void messages_may_precede_the_samples(void **state _unused_)
 			 DETECTED_NOT);
 }
 
-/* perf ends it by a blank line; who copies a text, truncates it or pipes it through a tool often does not. */
-static void the_last_sample_needs_no_blank_line(void **state _unused_)
+#define MAY_BE_TRUNCATED "its stack may be truncated\n"
+#define IS_UNENDED       "does not end in a line feed: the file may be truncated\n"
+
+/* perf ends it by a blank line. A text that was copied may lack it, or may be truncated. */
+static void the_last_sample_without_a_blank_line_is_reported(void **state _unused_)
 {
-	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
-		      0, "a;f 1\na;g 1\n");
-	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\t 2 main (/x)", 0, "a;main;f 1\n");
-	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\nb 1 1.5: cycles: ", 0,
+	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
+		      "FILE: no blank line follows the last sample, at line 5: " MAY_BE_TRUNCATED,
+		      "a;f 1\na;g 1\n");
+	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\t 2 main (/x)",
+		      "FILE: line 3, the last one, " IS_UNENDED
+		      "FILE: no blank line follows the last sample, at line 3: " MAY_BE_TRUNCATED,
+		      "a;main;f 1\n");
+	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\nb 1 1.5: cycles: \n",
+		      "FILE: no blank line follows the last sample, at line 4: " MAY_BE_TRUNCATED,
 		      "a;f 1\nb 1\n");
+}
+
+/* As a tool leaves them that drops blank lines, and perf without stacks. */
+static void samples_may_lack_blank_lines(void **state _unused_)
+{
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\na 1 1.5: cycles: \n\t 1 g (/x)\n", 0,
+		      "a;f 1\na;g 1\n");
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \nb 1 1.6: cycles: \n", 0, "a 1\nb 1\n");
 }
 
 /* As in perf's text of 2014, or where an editor took the blanks. */
@@ -543,7 +559,8 @@ int main(void)
 		cmocka_unit_test(side_band_records_are_no_samples),
 		cmocka_unit_test(messages_between_samples_are_skipped_with_one_warning),
 		cmocka_unit_test(messages_may_precede_the_samples),
-		cmocka_unit_test(the_last_sample_needs_no_blank_line),
+		cmocka_unit_test(the_last_sample_without_a_blank_line_is_reported),
+		cmocka_unit_test(samples_may_lack_blank_lines),
 		cmocka_unit_test(frames_may_start_without_blanks),
 		cmocka_unit_test(brackets_within_a_name_do_not_end_it),
 		cmocka_unit_test(the_file_is_what_the_line_ends_in),
