@@ -17,8 +17,9 @@
  * kept, too, because the last dump of a stack replaces those before it.
  *
  * Fields that we do not know are skipped, as in all of protobuf. So are packets that need state
- * which their sequence has lost. A truncated trace is read up to its end. Compressed packets hold
- * packets, but no compressed ones. All that is kept is bounded by the size of the trace
+ * which their sequence has lost. A truncated trace is read up to its end; if it was cut between two
+ * packets, only a trace of ours reveals it, whose first packet announces a last one. Compressed
+ * packets hold packets, but no compressed ones. All that is kept is bounded by the size of the trace
  * (perfetto_has_room()), because a small file may claim a lot.
  *
  * Source: google/perfetto v55.3, protos/perfetto/trace.
@@ -48,6 +49,8 @@
 #define ADVANCE_BYTES     (1u << 20)
 #define NUM_DETECT_FIELDS 32
 
+#define SERVICE_EVENT_END 4 /* field of a service event: read_tracing_buffers_completed */
+
 #define FLAG_STATE_CLEARED 1u
 #define FLAG_STATE_NEEDED  2u
 
@@ -71,9 +74,11 @@ enum packet_field {
 	PACKET_TRACK = 60,
 	PACKET_SYMBOLS = 61,
 	PACKET_SAMPLE = 66,
+	PACKET_SERVICE_EVENT = 69,
 	PACKET_RENAME = 120,
 	PACKET_ZSTD_COMPRESSED = 133,
 	PACKET_GROUPED = 1000, /* ours */
+	PACKET_HAS_END = 1001, /* ours */
 };
 
 /* Data that other tools write and this reader does not read. */
@@ -104,6 +109,7 @@ struct raw_packet {
 	bool has_timestamp;
 	bool has_clock;
 	bool is_after_loss;
+	bool announces_end;   /* of the trace that it starts */
 	uint32_t kind;        /* field of the oneof; 0: no known kind */
 	uint32_t unread_kind; /* then; 0: it has no data */
 	struct bytes data;
@@ -132,6 +138,7 @@ struct rounds {
 	struct perfetto_reader *reader;
 	enum perfetto_round round;
 	uint64_t num_packets;
+	bool is_unfinished; /* a trace of ours has started, and its last packet is to come */
 	uint64_t num_decompressible; /* bytes that may still be decompressed */
 	size_t emitted;              /* bytes reported as consumed */
 	struct text decompressed;
@@ -147,7 +154,6 @@ static bool is_about_trace(uint32_t field)
 	case 35: /* TraceStats */
 	case 36: /* a mark to find packets by */
 	case 46: /* Trigger */
-	case 69: /* TracingServiceEvent */
 	case 72: /* ExtensionDescriptor */
 	case 78: /* UiState */
 	case 89: /* TraceUuid */
@@ -204,6 +210,9 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_DROPPED:
 			packet->is_after_loss = field.value != 0;
 			break;
+		case PACKET_HAS_END:
+			packet->announces_end = field.type == PROTOBUF_VARINT && field.value;
+			break;
 		case PACKET_INTERNED:
 			packet->interned = field.body;
 			break;
@@ -223,6 +232,7 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_TRACK:
 		case PACKET_SYMBOLS:
 		case PACKET_SAMPLE:
+		case PACKET_SERVICE_EVENT:
 		case PACKET_GROUPED:
 			if (field.type != PROTOBUF_BYTES)
 				break;
@@ -407,6 +417,8 @@ static int read_compressed(struct rounds *rounds, struct bytes compressed, bool 
 			reader->trace.import, reader->trace.offset,
 			"its packets are compressed by zstd: decompress it with 'stackwide "
 			"convert FILE -o NEW.pftrace', or use the command line");
+	if (err == -EBADMSG)
+		rounds->is_unfinished = false; /* the last packet may be one of these */
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
 		return 0; /* reported in the other round */
 	if (err == -EBADMSG)
@@ -419,9 +431,45 @@ static int read_compressed(struct rounds *rounds, struct bytes compressed, bool 
 			    bytes_of(rounds->decompressed.data, rounds->decompressed.length), true);
 }
 
+/* Warn that the trace is truncated, in the second round; refuse a file without packets. */
+static int report_truncated(struct rounds *rounds, size_t offset, bool is_compressed)
+{
+	struct import *import = rounds->reader->trace.import;
+
+	if (!is_compressed && !rounds->num_packets)
+		return import_fail_byte(import, offset, "expected a packet of a Perfetto trace");
+	rounds->is_unfinished = false;
+	if (rounds->round == ROUND_DESCRIPTORS)
+		return 0;
+	return reader_end_at_byte(import, offset, "the trace is truncated");
+}
+
+static bool ends_trace(struct bytes service_event)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&service_event, &field))
+		if (field.number == SERVICE_EVENT_END && field.type == PROTOBUF_VARINT &&
+		    field.value)
+			return true;
+	return false;
+}
+
+/* The first packet of a trace of ours; another one may have been before it in the file. */
+static int start_trace(struct rounds *rounds, bool is_compressed)
+{
+	int err = rounds->is_unfinished
+			  ? report_truncated(rounds, rounds->reader->trace.offset, is_compressed)
+			  : 0;
+
+	rounds->is_unfinished = true;
+	return err;
+}
+
 static int read_packet(struct rounds *rounds, struct bytes message, bool is_compressed)
 {
 	struct raw_packet raw = {0};
+	int err;
 
 	rounds->num_packets++;
 	if (!read_fields(message, &raw))
@@ -433,25 +481,16 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_comp
 		return is_compressed ? 0
 				     : read_compressed(rounds, raw.data,
 						       raw.kind == PACKET_ZSTD_COMPRESSED);
+	if (raw.kind == PACKET_SERVICE_EVENT && ends_trace(raw.data))
+		rounds->is_unfinished = false;
+	if (raw.announces_end) {
+		err = start_trace(rounds, is_compressed);
+		if (err)
+			return err;
+	}
 	if (rounds->round == ROUND_DESCRIPTORS)
 		return read_descriptors(rounds->reader, &raw);
 	return read_events(rounds->reader, &raw);
-}
-
-/* Warn once that the trace is truncated, in the second round; refuse a file without packets. */
-static int report_truncated(struct rounds *rounds, size_t offset, bool is_compressed)
-{
-	struct import *import = rounds->reader->trace.import;
-
-	if (!is_compressed && !rounds->num_packets)
-		return import_fail_byte(import, offset, "expected a packet of a Perfetto trace");
-	if (rounds->round == ROUND_DESCRIPTORS)
-		return 0;
-	if (import->is_strict)
-		return import_fail_byte(import, offset, "the trace is truncated");
-	import->counts.skipped++;
-	import_warn(import, "at byte %zu: the trace is truncated", offset);
-	return 0;
 }
 
 static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compressed)
@@ -480,7 +519,7 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compr
 			rounds->emitted = bytes.offset;
 		}
 	}
-	if (bytes.failed || (!is_compressed && !rounds->num_packets))
+	if (bytes.failed || (!is_compressed && (!rounds->num_packets || rounds->is_unfinished)))
 		return report_truncated(rounds, reader->trace.offset, is_compressed);
 	return 0;
 }
@@ -641,6 +680,7 @@ static bool is_fitting(const struct protobuf_field *field)
 	case PACKET_DEFAULTS:
 	case PACKET_TRACK:
 	case PACKET_SAMPLE:
+	case PACKET_SERVICE_EVENT:
 		return field->type == PROTOBUF_BYTES;
 	}
 	return true;

@@ -538,8 +538,9 @@ static void clocks_are_reported_first(void **state _unused_)
 
 	assert_int_equal(timeline_add_clock(timeline, &snapshot, NULL), 0);
 	trace = write_timeline(profile, timeline);
-	clocks = trace->packet[0]->clock_snapshot;
-	assert_int_equal(trace->packet[0]->data_case, PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT);
+	/* Behind the packet that announces the last one. */
+	clocks = trace->packet[1]->clock_snapshot;
+	assert_int_equal(trace->packet[1]->data_case, PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT);
 	assert_int_equal(clocks->n_clocks, 3);
 	assert_int_equal(clocks->primary_trace_clock, 6);
 	assert_int_equal(clocks->clocks[0]->clock_id, 6);

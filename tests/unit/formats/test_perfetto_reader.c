@@ -527,6 +527,86 @@ static void a_truncated_trace_is_read_up_to_its_end(void **state _unused_)
 	text_release(&trace);
 }
 
+static void assert_warnings(const struct text *trace, const char *expected)
+{
+	struct zones_read_result result;
+
+	assert_int_equal(read_trace(trace, &result), 0);
+	assert_string_equal(result.warnings.data, expected);
+	builder_release(&result);
+}
+
+/* The start of the trace is refused, or read with this warning. */
+static void assert_truncated(const struct text *trace, size_t size)
+{
+	struct text truncated = {.data = trace->data, .length = size};
+	struct zones_read_result result;
+	int err = read_trace(&truncated, &result);
+
+	if (err)
+		assert_int_equal(err, -EBADMSG);
+	else if (!result.warnings.length || !strstr(result.warnings.data, "the trace is truncated"))
+		fail_msg("%zu of %zu bytes are read without a word", size, trace->length);
+	builder_release(&result);
+}
+
+/* Also between two packets, where the rest is a valid list of packets. */
+static void a_truncated_trace_of_ours_is_reported(void **state _unused_)
+{
+	for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+		struct text trace = make_trace(is_compressed);
+
+		for (size_t size = 1; size < trace.length; size++)
+			assert_truncated(&trace, size);
+		assert_warnings(&trace, "");
+		text_release(&trace);
+	}
+}
+
+/* One after the other they are one list of packets. */
+static void traces_of_ours_that_are_joined_are_complete(void **state _unused_)
+{
+	for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+		struct text trace = make_trace(is_compressed);
+		struct text other = make_trace(false);
+
+		text_append(&trace, other.data, other.length);
+		assert_warnings(&trace, "");
+		text_release(&other);
+		text_release(&trace);
+	}
+}
+
+static size_t get_size_of_packet(const struct text *trace, size_t start)
+{
+	struct bytes bytes = bytes_of(trace->data + start, trace->length - start);
+	struct protobuf_field field;
+
+	return protobuf_next(&bytes, &field) ? bytes.offset : 0;
+}
+
+/* The first one lacks its last packet. */
+static void a_truncated_trace_before_another_one_is_reported(void **state _unused_)
+{
+	struct text trace = make_trace(false);
+	struct text joined = {0};
+	char expected[100];
+	size_t last = 0;
+
+	for (size_t size; last < trace.length; last += size) {
+		size = get_size_of_packet(&trace, last);
+		assert_int_not_equal(size, 0);
+		if (last + size == trace.length)
+			break;
+	}
+	text_append(&joined, trace.data, last);
+	text_append(&joined, trace.data, trace.length);
+	snprintf(expected, sizeof(expected), "x: at byte %zu: the trace is truncated\n", last);
+	assert_warnings(&joined, expected);
+	text_release(&joined);
+	text_release(&trace);
+}
+
 static void broken_bytes_never_crash(void **state _unused_)
 {
 	for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
@@ -703,6 +783,9 @@ int main(void)
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_started_on),
 		cmocka_unit_test(a_truncated_trace_is_read_up_to_its_end),
+		cmocka_unit_test(a_truncated_trace_of_ours_is_reported),
+		cmocka_unit_test(traces_of_ours_that_are_joined_are_complete),
+		cmocka_unit_test(a_truncated_trace_before_another_one_is_reported),
 		cmocka_unit_test(broken_bytes_never_crash),
 		cmocka_unit_test(packets_that_expand_without_end_are_refused),
 		cmocka_unit_test(a_trace_is_known_by_its_packets),

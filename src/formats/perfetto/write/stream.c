@@ -10,6 +10,9 @@
  * Times are most of an event. Each sequence gets a clock of its own that is incremental: a
  * timestamp is the time since the one before. The clock cannot go back, so late packets have their
  * own time, on CLOCK_BOOTTIME, and leave the clock alone.
+ *
+ * A list that lacks its last packets is a valid list. So the first packet announces a last one, by
+ * which readers know a complete trace.
  */
 #include "formats/perfetto/write/stream.h"
 
@@ -40,26 +43,6 @@ struct perfetto_stream {
 	struct text compressed;
 };
 
-struct perfetto_stream *perfetto_stream_new(const struct sink *sink, bool is_compressed)
-{
-	struct perfetto_stream *stream = calloc(1, sizeof(*stream));
-
-	if (!stream)
-		return NULL;
-	stream->sink = sink;
-	stream->is_compressed = is_compressed;
-	return stream;
-}
-
-void perfetto_stream_free(struct perfetto_stream *stream)
-{
-	if (!stream)
-		return;
-	text_release(&stream->packets);
-	text_release(&stream->compressed);
-	free(stream);
-}
-
 /* Append one packet, with its tag and length before it. */
 static int encode(struct text *text, const Perfetto__TracePacket *packet)
 {
@@ -75,6 +58,59 @@ static int encode(struct text *text, const Perfetto__TracePacket *packet)
 	end += perfetto__trace_packet__pack(packet, end);
 	text->length = (size_t)(end - (uint8_t *)text->data);
 	return 0;
+}
+
+/* Announces the last packet. */
+static int add_start(struct perfetto_stream *stream)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = SEQUENCE_SYSTEM;
+	packet.has_has_end = packet.has_end = 1;
+	return encode(&stream->packets, &packet);
+}
+
+/* Readers expect a time of service events. */
+static int add_end(struct perfetto_stream *stream)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__TracingServiceEvent event = PERFETTO__TRACING_SERVICE_EVENT__INIT;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(stream->clocks); i++)
+		if (stream->clocks[i] > packet.timestamp)
+			packet.timestamp = stream->clocks[i];
+	packet.has_timestamp = 1;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = SEQUENCE_SYSTEM;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_SERVICE_EVENT;
+	packet.service_event = &event;
+	event.has_read_tracing_buffers_completed = event.read_tracing_buffers_completed = 1;
+	return encode(&stream->packets, &packet);
+}
+
+struct perfetto_stream *perfetto_stream_new(const struct sink *sink, bool is_compressed)
+{
+	struct perfetto_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	stream->sink = sink;
+	stream->is_compressed = is_compressed;
+	if (add_start(stream)) {
+		perfetto_stream_free(stream);
+		return NULL;
+	}
+	return stream;
+}
+
+void perfetto_stream_free(struct perfetto_stream *stream)
+{
+	if (!stream)
+		return;
+	text_release(&stream->packets);
+	text_release(&stream->compressed);
+	free(stream);
 }
 
 static int write_compressed(struct perfetto_stream *stream)
@@ -168,7 +204,9 @@ int perfetto_stream_end(struct perfetto_stream *stream)
 
 int perfetto_stream_finish(struct perfetto_stream *stream)
 {
-	return drain(stream);
+	int err = add_end(stream);
+
+	return err ? err : drain(stream);
 }
 
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream)

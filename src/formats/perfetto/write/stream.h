@@ -83,7 +83,7 @@ _must_check_ int perfetto_stream_add_event(struct perfetto_stream *stream,
 					   const Perfetto__TracePacket *packet,
 					   const struct text *interned);
 
-/* Pass on the held packets; the end of the trace. */
+/* Append the packet that ends the trace, and pass on the held ones. */
 _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 
 /* Encoded bytes so far, before compression. */
