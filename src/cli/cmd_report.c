@@ -191,6 +191,39 @@ static bool has_weight(const struct report_answer *answer)
 	return true;
 }
 
+/* Find a frame of the fragment that is in no stack, filtered or not. Returns 1 with a name, 0 or -ENOMEM. */
+static int find_missing_frame(const struct report *report, const char **ret_name,
+			      size_t *ret_length)
+{
+	_cleanup_(fragment_release) struct fragment fragment = {0};
+	const char *start = report->fragment;
+	int err = fragment_init(&fragment, report->tree, report->fragment);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < fragment.num_frames; i++) {
+		*ret_name = start;
+		*ret_length = strcspn(start, ";");
+		if (fragment.frames[i].name == STRING_NONE)
+			return 1;
+		start += *ret_length + 1;
+	}
+	return 0;
+}
+
+static void warn_of_missing_fragment(const struct report *report)
+{
+	const char *name = "";
+	size_t length = 0;
+
+	if (find_missing_frame(report, &name, &length) > 0)
+		log_warning("no frame is named '%.*s'", (int)length, name);
+	else
+		log_warning("no %s%s contains '%s'",
+			    report->question == REPORT_FRAGMENT ? "stack" : "wait",
+			    report->selection ? " that matches the filters" : "", report->fragment);
+}
+
 /* A filter or fragment that matches nothing is more often a typo than intended. */
 static void warn_of_nothing(const struct report_command *session)
 {
@@ -202,9 +235,7 @@ static void warn_of_nothing(const struct report_command *session)
 	if (!has_samples && report->selection)
 		log_warning("no sample matches the filters");
 	else if (!has_weight(&session->answer))
-		log_warning("no %s that matches the filters contains '%s'",
-			    report->question == REPORT_FRAGMENT ? "stack" : "wait",
-			    report->fragment);
+		warn_of_missing_fragment(report);
 }
 
 /* Samples outside the times have no weight, and are deselected. */
