@@ -97,6 +97,7 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
 			 &error))
 		return report(EXIT_USAGE, &error);
+	output_options_warn_of_unused(&conversion->options, &conversion->outputs);
 	conversion->inputs.takes_all_metrics = outputs_have_all_metrics(&conversion->outputs);
 	conversion->inputs.is_for_trace = outputs_have_times(&conversion->outputs);
 	/* A trace has a time for each sample, even if its inputs have no timeline. */

@@ -606,6 +606,7 @@ static int open_outputs(struct diff_command *session)
 					       session->paths[i].items.length);
 	if (outputs_init(&session->outputs, requests, session->options.requests.length, &error))
 		return report(EXIT_USAGE, &error);
+	output_options_warn_of_unused(&session->options, &session->outputs);
 	for (size_t i = 0; i < session->outputs.length; i++) {
 		const struct format *format = session->outputs.items[i].format;
 

@@ -50,6 +50,7 @@ static int choose_formats(struct record_command *session)
 		log_error("%s", error.message);
 		return EXIT_USAGE;
 	}
+	output_options_warn_of_unused(&options->outputs, &session->outputs);
 	if (options->zones_paths.length && !outputs_have_times(&session->outputs)) {
 		log_error("--zones needs a trace: add -o FILE.pftrace");
 		return EXIT_USAGE;

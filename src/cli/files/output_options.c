@@ -36,8 +36,12 @@ static int read_root(struct output_options *options, const char *value, const ch
 int output_options_handle(struct output_options *options, int id, const char *value,
 			  const char *command)
 {
-	if (id >= (int)OPTION_TITLE && id <= (int)LAST_SVG_OPTION)
+	if (id >= (int)OPTION_TITLE && id <= (int)LAST_SVG_OPTION) {
+		/* Pages have a title, too. */
+		if (!options->first_svg_option && id != (int)OPTION_TITLE)
+			options->first_svg_option = id;
 		return svg_options_handle(&options->svg, id, value, command);
+	}
 	switch ((enum output_option)id) {
 	case OPTION_OUTPUT:
 		return add_output(options, value);
@@ -70,6 +74,33 @@ int output_options_finish(struct output_options *options)
 	}
 	last->format = options->pending_format;
 	return 0;
+}
+
+static bool has_output_of(const struct outputs *outputs, const struct format *format)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (outputs->items[i].format == format)
+			return true;
+	return false;
+}
+
+static void warn_of_unused(const char *option, const struct format *format)
+{
+	log_warning("--%s has no effect: it is for %s files, and no output is one", option,
+		    format->extension);
+}
+
+void output_options_warn_of_unused(const struct output_options *options,
+				   const struct outputs *outputs)
+{
+	static const struct option_spec svg_specs[] = {SVG_OPTION_SPECS};
+
+	if (!has_output_of(outputs, &format_svg))
+		for (size_t i = 0; i < ARRAY_LENGTH(svg_specs); i++)
+			if (svg_specs[i].id == options->first_svg_option)
+				warn_of_unused(svg_specs[i].name, &format_svg);
+	if (options->is_compressed && !has_output_of(outputs, &format_pftrace))
+		warn_of_unused("compress", &format_pftrace);
 }
 
 void output_options_warn_of_root(const struct output_options *options,

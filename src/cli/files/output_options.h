@@ -48,6 +48,7 @@ struct output_options {
 	struct call_tree_opts tree;
 	bool is_compressed;
 	struct svg_opts svg;
+	int first_svg_option; /* the first one given of svg_options.h; 0: none */
 };
 
 /*
@@ -61,6 +62,9 @@ _must_check_ int output_options_handle(struct output_options *options, int id, c
 				       const char *command);
 /* After the last option. Returns as above. */
 _must_check_ int output_options_finish(struct output_options *options);
+/* Warn of options for formats that no output has. */
+void output_options_warn_of_unused(const struct output_options *options,
+				   const struct outputs *outputs);
 /* For profiles that were read: warn if --root script is used, but no process has a known script. */
 void output_options_warn_of_root(const struct output_options *options,
 				 const struct profile *profile);
