@@ -24,13 +24,13 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } free_slots SEC(".maps");
 
-/* Threads within a sampled allocation function, by tid. */
+/* Sampled calls of allocation functions that have not returned. */
 #define MAX_RETURNING 4096
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_RETURNING);
-	__type(key, __u32);
+	__type(key, struct wire_call_key);
 	__type(value, struct wire_returning);
 } returning SEC(".maps");
 
@@ -58,6 +58,11 @@ static __always_inline struct wire_block_key get_block_key(__u64 address)
 	return (struct wire_block_key){.address = address, .pid = bpf_get_current_pid_tgid() >> 32};
 }
 
+static __always_inline struct wire_call_key get_call_key(__u64 sp)
+{
+	return (struct wire_call_key){.sp = sp, .tid = (__u32)bpf_get_current_pid_tgid()};
+}
+
 /*
  * The running thread's function is about to allocate. pointer: location for the address; 0:
  * returned.
@@ -65,36 +70,49 @@ static __always_inline struct wire_block_key get_block_key(__u64 address)
 static __always_inline void expect_return(const struct user_registers *ctx, __u64 pointer,
 					  __u32 slot, __u64 time_ns)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct wire_returning call = {.sp = ctx->sp, .pointer = pointer};
-	const struct wire_returning *last = bpf_map_lookup_elem(&returning, &tid);
+	struct wire_call_key key = get_call_key(ctx->sp);
+	struct wire_returning call = {.pointer = pointer};
+	const struct wire_returning *last = bpf_map_lookup_elem(&returning, &key);
 
 	/* The last call was left not by returning, but by longjmp() out of a signal handler. */
 	if (last)
 		give_slot_back(last->block.slot);
 	call.block.slot = slot;
 	call.block.time_ns = time_ns;
-	if (bpf_map_update_elem(&returning, &tid, &call, BPF_ANY))
+	if (bpf_map_update_elem(&returning, &key, &call, BPF_ANY))
+		give_slot_back(slot);
+}
+
+static __always_inline void handle_free(__u64 address)
+{
+	struct wire_block_key key = get_block_key(address);
+	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &key) : NULL;
+	__u32 slot;
+
+	if (!block)
+		return;
+	slot = block->slot;
+	if (!bpf_map_delete_elem(&blocks, &key))
 		give_slot_back(slot);
 }
 
 static __always_inline void handle_return(struct user_registers *ctx)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	const struct wire_returning *call = bpf_map_lookup_elem(&returning, &tid);
+	struct wire_call_key call_key = get_call_key(ctx->sp - RETURN_ADDRESS_BYTES);
+	const struct wire_returning *call;
 	const struct wire_block *last;
 	struct wire_block_key key;
 	struct wire_block block;
-	__u64 address;
+	__u64 address = ctx->RETURN_VALUE;
 	__u64 pointer;
 
 	/* Functions that the one calls return before it. */
-	if (!call || call->sp + RETURN_ADDRESS_BYTES != ctx->sp)
+	call = bpf_map_lookup_elem(&returning, &call_key);
+	if (!call)
 		return;
 	block = call->block;
 	pointer = call->pointer;
-	bpf_map_delete_elem(&returning, &tid);
-	address = ctx->RETURN_VALUE;
+	bpf_map_delete_elem(&returning, &call_key);
 	/* posix_memalign() returns an error's number. */
 	if (pointer &&
 	    ((__u32)address || bpf_probe_read_user(&address, sizeof(address), (void *)pointer)))
@@ -109,19 +127,6 @@ static __always_inline void handle_return(struct user_registers *ctx)
 		give_slot_back(last->slot);
 	if (bpf_map_update_elem(&blocks, &key, &block, BPF_ANY))
 		give_slot_back(block.slot);
-}
-
-static __always_inline void handle_free(__u64 address)
-{
-	struct wire_block_key key = get_block_key(address);
-	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &key) : NULL;
-	__u32 slot;
-
-	if (!block)
-		return;
-	slot = block->slot;
-	if (!bpf_map_delete_elem(&blocks, &key))
-		give_slot_back(slot);
 }
 
 #endif

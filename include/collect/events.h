@@ -116,6 +116,8 @@ bool event_shows_cpu_time(const struct event *event);
  * a code location, on any CPU.
  */
 bool event_is_trace_event(const struct event *event);
+/* Whether it is of allocations. */
+bool event_is_of_allocators(const struct event *event);
 /* Unit of its weights: "nanoseconds", "count", or as written. Borrowed from the event. */
 const char *event_get_unit(const struct event *event);
 

@@ -23,6 +23,7 @@ struct allocator_function {
 	struct probe_point
 		point;  /* its argument is the requested number of bytes; none: it only frees */
 	uint64_t bytes; /* size of its code; 0: unknown */
+	uint64_t elf_address;
 	uint64_t free_register; /* with the address to free */
 	/* With the location for the allocated address; else the address is returned. */
 	uint64_t pointer_register;
@@ -33,6 +34,7 @@ struct allocator_function {
 	uint64_t jump_register;
 	uint64_t jump_limit;
 	bool jumps_in_mimalloc; /* always, in mimalloc's file */
+	bool jumps_out;         /* it may end in a jump to another file's function; not in glibc */
 };
 
 struct allocator {

@@ -338,8 +338,10 @@ struct wire_own_code {
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
 	wire_u64 pointer_register; /* has the address' location; WIRE_NO_REGISTER: it is returned */
+	wire_u32 file;             /* number of its file, from 1 on */
+	wire_u32 jumps_out;        /* it may continue at a point of another file by a jump */
 };
-_Static_assert(sizeof(struct wire_own_code) == 408,
+_Static_assert(sizeof(struct wire_own_code) == 416,
 	       "struct wire_own_code is part of the wire format");
 
 /* A thread's last call of an allocator that may continue at another point. */
@@ -348,7 +350,7 @@ struct wire_last_call {
 	wire_u64 return_address;
 	wire_u64 weight;
 	wire_u32 point;
-	wire_u32 padding;
+	wire_u32 left_file; /* it continues in another file than this one; 0: in any */
 };
 _Static_assert(sizeof(struct wire_last_call) == 32,
 	       "struct wire_last_call is part of the wire format");
@@ -372,13 +374,21 @@ struct wire_block {
 };
 _Static_assert(sizeof(struct wire_block) == 16, "struct wire_block is part of the wire format");
 
+/* A call of an allocator that has not returned. Allocators call each other. */
+struct wire_call_key {
+	wire_u64 sp; /* when it was called */
+	wire_u32 tid;
+	wire_u32 padding;
+};
+_Static_assert(sizeof(struct wire_call_key) == 16,
+	       "struct wire_call_key is part of the wire format");
+
 /* A function that is about to allocate. */
 struct wire_returning {
-	wire_u64 sp;      /* when it was called */
 	wire_u64 pointer; /* location of the address; 0: returned */
 	struct wire_block block;
 };
-_Static_assert(sizeof(struct wire_returning) == 32,
+_Static_assert(sizeof(struct wire_returning) == 24,
 	       "struct wire_returning is part of the wire format");
 
 /* State of a probe's program, per CPU. */

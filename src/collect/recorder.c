@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/events/allocator_code.h"
 #include "collect/events/allocator_follower.h"
 #include "collect/kernel/event_queue.h"
 #include "collect/kernel/own_times.h"
@@ -70,7 +71,8 @@ struct recorder {
 	struct sampler *sampler;
 	struct own_times times_at_start; /* of our BPF programs */
 	struct program_time program_time;
-	struct allocator_follower *follower; /* NULL: no allocators are probed */
+	struct allocator_follower *follower;   /* NULL: no allocators are probed */
+	struct allocator_code *allocator_code; /* likewise */
 	struct late_allocators late_allocators;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
@@ -344,6 +346,9 @@ static int make_follower(struct recorder *recorder)
 
 	if (!allocator_follower_is_needed(opts.events, opts.num_events))
 		return 0;
+	recorder->allocator_code = allocator_code_new();
+	if (!recorder->allocator_code)
+		return -ENOMEM;
 	/* Links need it to load the program only, perf events whenever one is opened. */
 	opts.keeps_administrator = !kernel_has_uprobe_links();
 	err = allocator_follower_new(&opts, &recorder->follower);
@@ -411,6 +416,7 @@ static int make_parts(struct recorder *recorder, struct error *error)
 				       recorder->opts.num_events);
 	if (err)
 		return err;
+	sample_ingest_set_allocator_code(recorder->ingest, recorder->allocator_code);
 	side_band_set_thread_times(recorder->side_band, recorder->thread_times);
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	if (recorder->opts.user_stacks == USER_STACKS_TABLE &&
@@ -452,6 +458,7 @@ static struct sampler_opts describe_sampler(struct recorder *recorder)
 		.frequency_hz = recorder->opts.frequency_hz,
 		.events = recorder->opts.events,
 		.num_events = recorder->opts.num_events,
+		.allocator_code = recorder->allocator_code,
 		.count = recorder->opts.event_count,
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
@@ -800,8 +807,10 @@ void recorder_free(struct recorder *recorder)
 	raw_samples_free(recorder->raw_samples);
 	publisher_free(recorder->publisher);
 	/* A thread that hangs in the kernel may still use both. */
-	if (allocator_follower_free(recorder->follower))
+	if (allocator_follower_free(recorder->follower)) {
 		sampler_free(recorder->sampler);
+		allocator_code_free(recorder->allocator_code);
+	}
 	side_band_free(recorder->side_band);
 	sample_ingest_free(recorder->ingest);
 	fp_step_check_free(recorder->fp_step_check);
@@ -1214,7 +1223,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
 		.outside = seen.outside,
 		.unmatched = seen.unmatched,
-		.weightless = seen.weightless,
+		.weightless = seen.weightless + ingested.nested,
 		.unseen_begin = seen.unseen_begin,
 		.unfinished = seen.unfinished,
 		.below_period = seen.below_period,

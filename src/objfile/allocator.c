@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
+#include "objfile/instruction_flow.h"
 
 /*
  * The requested size is the argument of a number, or the product of two. libstdc++'s "operator new"
@@ -219,6 +220,7 @@ struct allocator_file {
 	struct objfile *objfile;
 	uint16_t machine;
 	bool has_malloc;
+	bool is_glibc;
 	bool is_mimalloc;
 	struct allocator found;
 };
@@ -226,13 +228,15 @@ struct allocator_file {
 static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 {
 	struct allocator_file *file = context;
-	struct allocator_function function = {.bytes = symbol->st_size};
+	struct allocator_function function = {.bytes = symbol->st_size,
+					      .elf_address = symbol->st_value};
 	const struct allocating_name *name;
 	int err;
 
 	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC ||
 	    !objfile_is_code(file->objfile, symbol->st_value))
 		return 0;
+	file->is_glibc |= string_starts_with(text, "__libc_malloc");
 	name = find_name(text);
 	if (!name || describe(name, file->machine, &function) ||
 	    !find_file_offset(file->objfile, symbol->st_value, &function.point.file_offset))
@@ -246,6 +250,63 @@ static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 	file->has_malloc |= name == &names[0];
 	file->is_mimalloc |= string_starts_with(text, "mi_");
 	return 0;
+}
+
+/* How much of a function is searched for jumps, and of code that it jumps to, in bytes. */
+#define MAX_SEARCHED 4096
+#define MAX_STUB     64
+
+/* Whether code consists of a jump to an address from memory or a register, and little before it. */
+static bool is_stub(const struct allocator_file *file, uint64_t elf_address)
+{
+	const struct architecture *architecture = architecture_find(file->machine);
+	struct instruction_flow flow;
+	uint8_t code[MAX_STUB];
+
+	if (objfile_read_code(file->objfile, elf_address, code, sizeof(code)))
+		return false;
+	for (size_t offset = 0;
+	     architecture_decode(architecture, code + offset, sizeof(code) - offset, &flow);
+	     offset += flow.length) {
+		if (flow.kind == INSTRUCTION_JUMP)
+			return !flow.is_direct;
+		if (flow.kind == INSTRUCTION_RETURN || flow.kind == INSTRUCTION_END)
+			return false;
+	}
+	return false;
+}
+
+/* A wrapper jumps by a pointer from dlsym(), or by a linkage table. */
+static bool jumps_out(const struct allocator_file *file, const struct allocator_function *function)
+{
+	const struct architecture *architecture = architecture_find(file->machine);
+	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
+	struct instruction_flow flow;
+	uint8_t code[MAX_SEARCHED];
+
+	if (!size || objfile_read_code(file->objfile, function->elf_address, code, size))
+		return false;
+	for (uint64_t offset = 0;
+	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
+		uint64_t target = offset += flow.length;
+
+		if (flow.kind != INSTRUCTION_JUMP && flow.kind != INSTRUCTION_SHORT_JUMP &&
+		    flow.kind != INSTRUCTION_BRANCH)
+			continue;
+		if (!flow.is_direct)
+			return true;
+		target += (uint64_t)(int64_t)flow.distance;
+		if (target >= function->bytes && is_stub(file, function->elf_address + target))
+			return true;
+	}
+	return false;
+}
+
+static void find_jumps_out(struct allocator_file *file)
+{
+	array_for_each (&file->found.functions, function)
+		if (function->point.argument.source != ARGUMENT_NONE)
+			function->jumps_out = jumps_out(file, function);
 }
 
 /* Its functions are wrappers of each other, which end in a jump. */
@@ -276,6 +337,8 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 	}
 	if (file.is_mimalloc)
 		set_jumps_of_mimalloc(&file.found);
+	if (!file.is_glibc)
+		find_jumps_out(&file);
 	*ret = file.found;
 	return 0;
 }

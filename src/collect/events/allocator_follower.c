@@ -315,15 +315,10 @@ static void *run(void *context)
 
 /* ---- start and files ---------------------------------------------------------------------- */
 
-static bool is_of_allocators(const struct event *event)
-{
-	return event->probe && event->probe->kind == PROBE_ALLOCATOR;
-}
-
 bool allocator_follower_is_needed(const struct event *events, size_t num_events)
 {
 	for (size_t i = 0; i < num_events; i++)
-		if (is_of_allocators(&events[i]))
+		if (event_is_of_allocators(&events[i]))
 			return true;
 	return false;
 }
@@ -344,7 +339,7 @@ static int copy_events(struct allocator_follower *follower)
 		const struct event *event = &follower->opts.events[i];
 		struct followed_event *added;
 
-		if (!is_of_allocators(event))
+		if (!event_is_of_allocators(event))
 			continue;
 		added = array_add(&follower->events);
 		if (!added)

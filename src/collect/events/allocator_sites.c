@@ -54,6 +54,7 @@ struct probe_site allocator_site_describe(const struct allocator *allocator,
 	describe_own_code(allocator, function->point.file_offset, &site.own_code);
 	site.own_code.jump_register = get_wire_register(function->jump_register);
 	site.own_code.jump_limit = function->jump_limit;
+	site.own_code.jumps_out = function->jumps_out;
 	site.own_code.pointer_register = get_wire_register(function->pointer_register);
 	if (!probes->is_live)
 		return site;

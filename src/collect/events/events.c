@@ -70,6 +70,11 @@ bool event_is_trace_event(const struct event *event)
 	       event->kind == EVENT_BLOCK_IO || event->kind == EVENT_PROBE;
 }
 
+bool event_is_of_allocators(const struct event *event)
+{
+	return event->probe && event->probe->kind == PROBE_ALLOCATOR;
+}
+
 const char *event_get_unit(const struct event *event)
 {
 	if (event->unit)

@@ -13,7 +13,9 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "collect/events/allocator_code.h"
 #include "collect/events/event_filter.h"
 #include "collect/events/probe.h"
 #include "collect/events/probe_keeper.h"
@@ -313,7 +315,8 @@ static int set_argument(const struct counted_program *program, const struct prob
 
 	argument.frees = site->free_register;
 	argument.may_jump =
-		program->has_allocator_probes && site->own_code.jump_register != WIRE_NO_REGISTER;
+		program->has_allocator_probes &&
+		(site->own_code.jump_register != WIRE_NO_REGISTER || site->own_code.jumps_out);
 	if (is_muted)
 		argument.source = WIRE_ARGUMENT_NONE;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.arguments), &number, &argument,
@@ -322,20 +325,39 @@ static int set_argument(const struct counted_program *program, const struct prob
 		       : 0;
 }
 
-/* first  number of the first site */
+static int set_own_code(const struct counted_program *program, const struct probe_site *site,
+			uint32_t number, uint32_t file)
+{
+	struct wire_own_code own = site->own_code;
+
+	own.file = file;
+	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &number, &own, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+/*
+ * Those of a file follow each other.
+ *
+ * first  number of the first site
+ */
 static int describe_sites(const struct counted_program *program, const struct probe_site *sites,
 			  size_t count, uint32_t first, bool are_muted)
 {
+	uint32_t file = 0; /* number of its first site, and one */
+
 	for (size_t i = 0; i < count; i++) {
 		uint32_t number = first + (uint32_t)i;
 		int err = set_argument(program, &sites[i], number, are_muted);
 
 		if (err)
 			return err;
-		if (program->has_allocator_probes &&
-		    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &number,
-					&sites[i].own_code, BPF_ANY))
-			return -errno;
+		if (!i || sites[i].fd != sites[i - 1].fd)
+			file = number + 1;
+		err = program->has_allocator_probes ? set_own_code(program, &sites[i], number, file)
+						    : 0;
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -695,6 +717,16 @@ static int attach_leased(const struct counted_program *program, const struct pro
 	return err;
 }
 
+/* From now on calls out of the file's allocator are parts of calls that count. */
+static int note_allocator(const struct counted_program *program, const struct probe_site *site,
+			  uint64_t since_ns)
+{
+	if (!program->has_allocator_probes || !program->opts.allocator_code)
+		return 0;
+	return allocator_code_add(program->opts.allocator_code, program->opts.number, site,
+				  since_ns);
+}
+
 /*
  * Attach the program to sites. Those of a file follow each other.
  *
@@ -713,6 +745,8 @@ static int attach_sites(struct counted_program *program, const struct probe_site
 			end++;
 		err = attach_leased(program, &sites[start], end - start, (uint32_t)start,
 				    &program->held, ret_was_opened);
+		if (!err)
+			err = note_allocator(program, &sites[start], 0);
 		if (err)
 			return err;
 	}
@@ -886,7 +920,13 @@ static int add_sites(struct counted_program *program, const struct probe_site *s
 	for (size_t i = 0; i < count && !err && program->is_live; i++)
 		err = set_argument(program, &sites[i], first + (uint32_t)i, false);
 	close_held(&held);
-	return err;
+	if (err)
+		return err;
+	/* It counts: that calls out of it may count, too, is no reason to miss it. */
+	err = note_allocator(program, &sites[0], clock_now_ns());
+	if (err)
+		log_debug("calls out of a late allocator may count twice: %s", strerror(-err));
+	return 0;
 }
 
 /* The lease is not given back before the sites are held: it would miss them. */

@@ -16,6 +16,7 @@
 #include "collect/programs/sampling_program.h"
 #include "wire/wire.h"
 
+struct allocator_code;
 struct file_leases;
 struct own_times;
 struct probe_keeper;
@@ -32,6 +33,8 @@ struct counted_program_opts {
 	struct file_leases *leases;
 	/* It holds probes of files; borrowed until it is freed. NULL: the event is no such probe */
 	struct probe_keeper *keeper;
+	/* For the probes of allocators: told which code has some. Borrowed likewise; may be NULL */
+	struct allocator_code *allocator_code;
 };
 
 /*

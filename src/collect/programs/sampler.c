@@ -12,8 +12,10 @@
 
 #include "base/array.h"
 #include "base/async_call.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/events/allocator_code.h"
 #include "collect/events/probe.h"
 #include "collect/events/probe_keeper.h"
 #include "collect/kernel/bpf_rings.h"
@@ -92,6 +94,7 @@ static int load_counted(struct sampler *sampler, size_t number, struct counted_p
 		.cgroup_fd = sampler->opts.cgroup_fd,
 		.leases = sampler->leases,
 		.keeper = sampler->keeper,
+		.allocator_code = sampler->opts.allocator_code,
 	};
 
 	return counted_program_new(&opts, sampler->program, ret, error);
@@ -168,9 +171,15 @@ static int load_first(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
+/* Until a probe is away, a call may count twice; later it would be missing. */
 static bool let_go(void *context, const struct leased_file *file)
 {
-	return probe_keeper_let_go(context, file, MS_TO_LET_GO) != -ETIMEDOUT;
+	const struct sampler *sampler = context;
+	struct allocator_code *code = sampler->opts.allocator_code;
+
+	for (size_t i = 0; code && i < sampler->opts.num_events; i++)
+		allocator_code_end(code, i, file->device, file->inode, clock_now_ns());
+	return probe_keeper_let_go(sampler->keeper, file, MS_TO_LET_GO) != -ETIMEDOUT;
 }
 
 static bool probes_programs(const struct sampler *sampler)
@@ -190,7 +199,7 @@ static int prepare_probes(struct sampler *sampler)
 
 	if (err)
 		return err;
-	return file_leases_new(&(struct file_leases_user){let_go, sampler->keeper},
+	return file_leases_new(&(struct file_leases_user){let_go, sampler},
 			       &sampler->leases);
 }
 

@@ -22,6 +22,7 @@
 
 struct own_times;
 struct probe_site;
+struct allocator_code;
 struct sampler;
 
 /* Options for a recording that samples off-CPU time, too. */
@@ -41,6 +42,7 @@ struct sampler_opts {
 	 */
 	const struct event *events;
 	size_t num_events;
+	struct allocator_code *allocator_code; /* told which code has probes; borrowed, or NULL */
 	uint64_t count; /* events per tick; 0: a variable number, by the frequency. Not for time */
 	bool no_kernel_stacks;
 	bool no_user_stacks;

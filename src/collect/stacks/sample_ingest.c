@@ -26,6 +26,7 @@
 #include "base/intern.h"
 #include "collect/kernel/syscall_names.h"
 #include "collect/runtimes/runtime_stacks.h"
+#include "collect/stacks/nested_calls.h"
 #include "collect/stacks/stack_resolver.h"
 #include "collect/stacks/user_walks.h"
 #include "collect/stacks/wakers.h"
@@ -79,6 +80,7 @@ struct ticking_event {
 	bool has_calls;    /* they are system calls, which become frames */
 	bool has_requests; /* they are of requests to block devices, whose kinds become frames */
 	bool is_live;      /* they are of memory that may be live */
+	bool is_of_allocators;
 	struct sample_ingest_event counts;
 	ARRAY(struct sampled_block) blocks; /* by slot */
 	ARRAY(struct last_sample) last;     /* by CPU; only of events with weights */
@@ -88,7 +90,8 @@ struct sample_ingest {
 	struct profile *profile;
 	struct file_table *files;
 	struct process_table *processes;
-	struct trace_log *trace_log; /* NULL: no times are kept */
+	struct trace_log *trace_log;           /* NULL: no times are kept */
+	struct allocator_code *allocator_code; /* NULL: no allocators are probed */
 	ARRAY(struct ticking_event) events;
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
@@ -146,6 +149,7 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
 		event->has_requests = events[i].requests.kinds;
 		event->is_live = events[i].is_live;
+		event->is_of_allocators = event_is_of_allocators(&events[i]);
 		/* CPU time is added up once. */
 		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
 		has_clock |= event->is_clock;
@@ -168,6 +172,11 @@ void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_sta
 	ingest->runtimes = runtimes;
 	stack_resolver_set_runtimes(ingest->resolver, runtimes);
 	user_walks_set_runtimes(ingest->user_walks, runtimes);
+}
+
+void sample_ingest_set_allocator_code(struct sample_ingest *ingest, struct allocator_code *code)
+{
+	ingest->allocator_code = code;
 }
 
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
@@ -809,6 +818,24 @@ static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_samp
 				      &ignored);
 }
 
+/* Whether a sample is of an allocation that an allocator makes within another allocation. */
+static bool is_nested_allocation(struct sample_ingest *ingest, const struct wire_sample *sample,
+				 const struct process *process, const struct known_stack *user)
+{
+	struct allocator_call call = {
+		.event = sample->event,
+		.time_ns = sample->time_ns,
+		.process = process,
+	};
+
+	if (!ingest->allocator_code || !user || is_off_cpu(sample) ||
+	    !get_event(ingest, sample)->is_of_allocators)
+		return false;
+	call.pcs = stack_resolver_read_pcs(ingest->resolver, user);
+	call.num_pcs = user->num_pcs;
+	return allocator_call_is_nested(&call, ingest->allocator_code, ingest->files);
+}
+
 /* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
 static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
 			  const struct process *process, bool is_in_exec)
@@ -826,6 +853,10 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 		get_counts(ingest, sample)->unknown_stack++;
 		if (!is_off_cpu(sample))
 			get_event(ingest, sample)->counts.unknown_stack++;
+		return 0;
+	}
+	if (!is_in_exec && is_nested_allocation(ingest, sample, process, user)) {
+		get_event(ingest, sample)->counts.nested++;
 		return 0;
 	}
 	err = sync_processes(ingest);

@@ -29,6 +29,7 @@
 #include "wire/unwind.h"
 #include "wire/wire.h"
 
+struct allocator_code;
 struct sample_ingest;
 
 struct sample_ingest_counts {
@@ -65,6 +66,9 @@ void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_chec
 
 /* From now on, put frames of interpreters into stacks. Borrowed. */
 void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_stacks *runtimes);
+
+/* From now on, leave out allocations within allocators (nested_calls.h). Borrowed. */
+void sample_ingest_set_allocator_code(struct sample_ingest *ingest, struct allocator_code *code);
 
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);
@@ -160,6 +164,7 @@ struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest 
 struct sample_ingest_event {
 	uint64_t samples;
 	uint64_t unknown_stack;
+	uint64_t nested; /* left out: calls of an allocator within another one */
 	uint64_t weight; /* of the samples; for live memory, only of blocks that are live */
 	uint64_t live;   /* number of live blocks among these */
 	uint64_t oldest_ns;

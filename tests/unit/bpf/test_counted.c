@@ -672,6 +672,7 @@ static struct user_registers call;
 
 static void use_allocator(void)
 {
+	static struct mm_struct memory;
 	struct wire_own_code own = {.offsets = {(uint64_t)-0x100},
 				    .bytes = {0x400},
 				    .jump_register = WIRE_NO_REGISTER,
@@ -679,6 +680,7 @@ static void use_allocator(void)
 
 	is_of_probe = is_probe_of_user_mode = is_of_allocator = points_differ = true;
 	fixed_period = 1000;
+	task.mm = &memory;
 	for (uint32_t point = 0; point < 2; point++) {
 		set_argument(point, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
 							   .bytes = 8,
@@ -817,6 +819,74 @@ static void a_tail_call_counts_once(void **state _unused_)
 	expect_balance(0);
 }
 
+/* A wrapper in file 1 jumps to a function of file 2. */
+static void use_wrapper(uint32_t second_file)
+{
+	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
+				    .pointer_register = WIRE_NO_REGISTER,
+				    .file = 1,
+				    .jumps_out = 1};
+	uint32_t point = 0;
+
+	use_allocator();
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 8,
+					       .base = WORD_OF(di),
+					       .may_jump = 1,
+					       .frees = WIRE_NO_REGISTER});
+	own.file = second_file;
+	own.jumps_out = 0;
+	point = 1;
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+}
+
+static void a_jump_to_another_file_counts_once(void **state _unused_)
+{
+	use_wrapper(2);
+	for (uint32_t i = 1; i < 3; i++) {
+		call.ip = MALLOC;
+		fake_kernel.cookie = 0;
+		allocate(5000);
+		call.ip = MALLOC + 0x1000;
+		fake_kernel.cookie = 1;
+		allocate(5000);
+		assert_int_equal(get_counters()->sends.sent, i);
+		assert_int_equal(get_counters()->weightless, i);
+	}
+	expect_balance(0);
+}
+
+/* Another recorder probes the first function's return, and has replaced its return address by then. */
+static void a_jump_out_of_a_function_with_a_probed_return_counts_once(void **state _unused_)
+{
+	static struct xol_area area = {.vaddr = 0x7fff0000};
+	static struct mm_struct memory = {.uprobes_state = {&area}};
+
+	use_wrapper(2);
+	task.mm = &memory;
+	allocate(5000);
+	stack_words[0] = area.vaddr;
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 1);
+	assert_int_equal(get_counters()->weightless, 1);
+}
+
+/* A program's own function may jump to either: the wrapper of malloc has returned by then. */
+static void a_wrapper_that_jumps_out_is_not_continued_in_its_own_file(void **state _unused_)
+{
+	use_wrapper(1);
+	allocate(5000);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 2);
+	assert_int_equal(get_counters()->weightless, 0);
+	expect_balance(0);
+}
+
 /* Another depth of the stack, another size, or another caller. */
 static void a_call_unlike_the_last_one_counts(void **state _unused_)
 {
@@ -945,6 +1015,31 @@ static void calls_without_a_block_return_their_slot(void **state _unused_)
 	assert_int_equal(fake_map_find(&blocks)->num_entries, 1);
 }
 
+/* A library's malloc() calls libc's, which has a place of its own. */
+static void calls_within_calls_keep_their_blocks(void **state _unused_)
+{
+	const struct wire_block_key outer = {.address = 0x9010, .pid = 6};
+	const struct wire_block_key inner = {.address = 0x9000, .pid = 6};
+	struct user_registers registers = {.sp = SP + 8 - 0x100, .ax = 0x9000};
+
+	use_live();
+	allocate(5000);
+	call.sp -= 0x100;
+	stack_words[0] = CALLER;
+	fake_memory_add(call.sp, stack_words, sizeof(stack_words));
+	call.ip = MALLOC + 0x1000;
+	allocate(5016);
+	assert_int_equal(count_free(), 0);
+	on_return(&registers);
+	return_from(0x9010);
+	assert_non_null(fake_map_lookup(fake_map_find(&blocks), &outer));
+	assert_non_null(fake_map_lookup(fake_map_find(&blocks), &inner));
+	/* If both have one address, the outer call's stack is that of the block. */
+	free_block(0x9000);
+	free_block(0x9010);
+	assert_int_equal(count_free(), 2);
+}
+
 static void an_argument_can_say_where_the_address_goes(void **state _unused_)
 {
 	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
@@ -1005,6 +1100,10 @@ int main(void)
 		TEST(blocks_without_a_slot_are_counted),
 		TEST(calls_without_a_block_return_their_slot),
 		TEST(an_argument_can_say_where_the_address_goes),
+		TEST(a_jump_to_another_file_counts_once),
+		TEST(a_jump_out_of_a_function_with_a_probed_return_counts_once),
+		TEST(a_wrapper_that_jumps_out_is_not_continued_in_its_own_file),
+		TEST(calls_within_calls_keep_their_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

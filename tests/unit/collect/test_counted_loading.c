@@ -39,14 +39,33 @@ static long open_fake_event(long number, struct perf_event_attr *attr, int pid, 
 			    unsigned long flags);
 static int control_fake_event(int fd, unsigned long request, ...);
 
-#define syscall open_fake_event
-#define ioctl   control_fake_event
+#define syscall            open_fake_event
+#define ioctl              control_fake_event
+#define allocator_code_add note_code
 #include "collect/programs/counted_program.c"
 #undef syscall
 #undef ioctl
 
 #include "collect/events/event_format.h"
 #include "unit.h"
+
+/* Files whose code is noted as an allocator's. */
+static struct {
+	size_t event;
+	int fd;
+	uint64_t since_ns;
+} noted[4];
+static size_t num_noted;
+static int note_error;
+
+int note_code(struct allocator_code *code _unused_, size_t event, const struct probe_site *site,
+	      uint64_t since_ns)
+{
+	noted[num_noted].event = event;
+	noted[num_noted].fd = site->fd;
+	noted[num_noted++].since_ns = since_ns;
+	return note_error;
+}
 
 static const void *program_of_fd(int fd);
 
@@ -304,6 +323,8 @@ static int set_up(void **state _unused_)
 	raw_name = NULL;
 	num_updates = fail_update = num_slots = num_filter_parts = 0;
 	last_slot = UINT32_MAX;
+	num_noted = 0;
+	note_error = 0;
 	memset(story, 0, sizeof(story));
 	cgroup = -1;
 	has_types = true;
@@ -851,6 +872,55 @@ static void more_sites_have_the_next_numbers(void **state _unused_)
 	assert_int_equal(links[1].opts.file_fd, 701);
 }
 
+/* Calls from it to another allocator are parts of calls that count, as long as it is probed. */
+static void the_code_of_allocators_is_noted(void **state _unused_)
+{
+	static int code;
+
+	be_probe(PROBE_ALLOCATOR);
+	has_links = true;
+	opts.allocator_code = (struct allocator_code *)&code;
+	make_well();
+	assert_int_equal(num_noted, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(noted[i].fd, 700 + i);
+		assert_int_equal(noted[i].event, 3);
+		assert_int_equal(noted[i].since_ns, 0);
+	}
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	assert_int_equal(num_noted, 3);
+	assert_true(noted[2].since_ns > 0);
+	note_error = -ENOMEM;
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	counted_program_free(program);
+	program = NULL;
+	num_noted = 0;
+	assert_int_equal(make(), -ENOMEM);
+	assert_int_equal(num_noted, 1);
+	note_error = 0;
+	/* Those of other probes are not. */
+	be_probe(PROBE_UPROBE);
+	make_well();
+	assert_int_equal(num_noted, 1);
+}
+
+static void files_have_numbers(void **state _unused_)
+{
+	be_probe(PROBE_ALLOCATOR);
+	has_links = true;
+	sites[0].own_code.jumps_out = 1;
+	make_well();
+	assert_int_equal(arguments[0].may_jump, 1);
+	assert_int_equal(arguments[1].may_jump, 0);
+	assert_int_equal(own_codes[0].jumps_out, 1);
+	assert_int_equal(own_codes[0].file, own_codes[1].file);
+	assert_int_not_equal(own_codes[0].file, own_codes[2].file);
+	assert_int_not_equal(own_codes[0].file, 0);
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	assert_int_equal(own_codes[3].file, own_codes[4].file);
+	assert_true(own_codes[3].file > own_codes[2].file);
+}
+
 /* Each is an event and a link, for its returns as well. */
 static void more_sites_are_attached_without_links_to_files(void **state _unused_)
 {
@@ -1140,6 +1210,8 @@ int main(void)
 		TEST(files_are_linked_at_once),
 		TEST(returns_are_linked_beside),
 		TEST(more_sites_have_the_next_numbers),
+		TEST(the_code_of_allocators_is_noted),
+		TEST(files_have_numbers),
 		TEST(more_sites_are_attached_without_links_to_files),
 		TEST(live_memory_counts_when_all_sites_are_attached),
 		TEST(more_sites_than_there_is_room_for_are_refused),

@@ -4,10 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
 #include "base/clock.h"
+#include "collect/events/allocator_code.h"
+#include "collect/events/probe.h"
 #include "collect/runtimes/runtime_stacks.h"
 #include "failing_memory.h"
 #include "process/fake_proc.h"
@@ -1239,6 +1244,87 @@ static void weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu(void *
 	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).samples, 4);
 }
 
+/* ---- allocators in allocators ------------------------------------------------------------ */
+
+#define ALLOCATOR 0x8000 /* where a file with an allocator is mapped, all of it */
+
+/* Returns the descriptor of the file. */
+static int map_allocator(struct fixture *fixture, struct allocator_code *code, size_t event)
+{
+	struct probe_site site = {.fd = memfd_create("libown.so", MFD_CLOEXEC),
+				  .own_code.bytes = {0x100}};
+	struct mapping mapping = {.start = ALLOCATOR, .end = ALLOCATOR + 0x1000, .file = FILE_NONE};
+	struct file_identity identity = {.path = "/lib/libown.so"};
+	struct stat status;
+
+	assert_int_equal(fstat(site.fd, &status), 0);
+	identity.dev_major = major(status.st_dev);
+	identity.dev_minor = minor(status.st_dev);
+	identity.inode = status.st_ino;
+	assert_int_equal(process_table_on_mmap(fixture->processes, 4, PID, &mapping, &identity), 0);
+	assert_int_equal(allocator_code_add(code, event, &site, 20), 0);
+	return site.fd;
+}
+
+static void add_stack_at(struct fixture *fixture, uint32_t event, uint64_t time_ns, uint64_t hash)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.event = event,
+		.time_ns = time_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = hash,
+		.weight = 1000,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void an_allocation_within_an_allocator_is_left_out(void **state)
+{
+	char name[] = "alloc";
+	char other_name[] = "faults";
+	struct probe probe = {.kind = PROBE_ALLOCATOR};
+	const struct event events[] = {
+		{.name = other_name, .kind = EVENT_SOFTWARE},
+		{.name = name, .kind = EVENT_PROBE, .probe = &probe},
+	};
+	struct allocator_code *code = allocator_code_new();
+	struct fixture *fixture = *state;
+	struct sample_ingest_event counts;
+	int fd = map_allocator(fixture, code, 1);
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, events, 2), 0);
+	sample_ingest_set_allocator_code(fixture->ingest, code);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, ALLOCATOR + 0x10, 0x1020}, 3);
+	add_stack_at(fixture, 1, 19, 7); /* the other one was not probed */
+	assert_int_equal(sum_metric(fixture, "alloc"), 1000);
+	add_stack_at(fixture, 1, 20, 7);
+	add_stack_at(fixture, 0, 21, 7); /* of another event */
+	/* Behind the last call of the code, and its own hit. */
+	add_stack(fixture, 8, (const uint64_t[]){0x1010, ALLOCATOR + 0x100, 0x1020}, 3);
+	add_stack_at(fixture, 1, 22, 8);
+	add_stack(fixture, 9, (const uint64_t[]){ALLOCATOR, ALLOCATOR + 0x101, 0x1020}, 3);
+	add_stack_at(fixture, 1, 23, 9);
+	/* A signal has interrupted it. */
+	add_stack(fixture, 10,
+		  (const uint64_t[]){0x1010, 0x1020, (ALLOCATOR + 0x10) | WIRE_PC_EXACT, 0x1030},
+		  4);
+	add_stack_at(fixture, 1, 24, 10);
+	counts = sample_ingest_get_event(fixture->ingest, 1);
+	assert_int_equal(counts.nested, 2);
+	assert_int_equal(counts.samples, 3);
+	assert_int_equal(sum_metric(fixture, "alloc"), 3000);
+	assert_int_equal(sum_metric(fixture, "faults"), 1000);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 4);
+	close(fd);
+	sample_ingest_set_allocator_code(fixture->ingest, NULL);
+	allocator_code_free(code);
+}
+
 /* ---- what is live ------------------------------------------------------------------------- */
 
 static void add_allocation(struct fixture *fixture, uint64_t time_ns, uint32_t slot,
@@ -1803,6 +1889,7 @@ int main(void)
 		fixture_test(a_pc_in_a_file_that_is_not_elf_stays_with_its_process),
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
+		fixture_test(an_allocation_within_an_allocator_is_left_out),
 		fixture_test(weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu),
 		fixture_test(without_events_a_sample_weighs_one),
 		cmocka_unit_test_setup_teardown(only_what_is_live_in_the_end_is_in_the_profile,

@@ -30,6 +30,28 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 	struct text bytes = {0};
 	struct text names = {0};
 	uint8_t text[0x1000] = {
+		/* push %rbx; jmp *%rax, as by a pointer of dlsym() */
+		[0x600] = 0x53,
+		[0x601] = 0xff,
+		[0x602] = 0xe0,
+		/* jmp to a stub that is jmp *0x1234(%rip) */
+		[0x700] = 0xe9,
+		[0x701] = 0xfb,
+		[0x702] = 0x01,
+		[0x900] = 0xff,
+		[0x901] = 0x25,
+		[0x902] = 0x34,
+		[0x903] = 0x12,
+		/* call *%rax; ret */
+		[0x680] = 0xff,
+		[0x681] = 0xd0,
+		[0x682] = 0xc3,
+		[0x683] = 0xff,
+		[0x684] = 0xe0,
+		/* jmp within the function; ret */
+		[0x780] = 0xeb,
+		[0x781] = 0x00,
+		[0x782] = 0xc3,
 		/* test %rdi,%rdi; je: as free() of glibc starts */
 		[0xa00] = 0x48,
 		[0xa01] = 0x85,
@@ -241,6 +263,33 @@ static void functions_of_mimalloc_jump_to_each_other(_unused_ void **state)
 	allocator_release(&found);
 }
 
+static void a_wrapper_may_jump_to_another_file(_unused_ void **state)
+{
+	struct wanted_symbol symbols[] = {
+		{"malloc", 0x600, 0x10, STT_FUNC, 1},
+		{"calloc", 0x680, 0x3, STT_FUNC, 1},
+		{"realloc", 0x700, 0x10, STT_FUNC, 1},
+		{"memalign", 0x780, 0x3, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+		{NULL, 0, 0, 0, 0},
+	};
+	static const bool jumps_out[] = {true, false, true, false};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(found.functions.items[i].jumps_out, jumps_out[i]);
+	allocator_release(&found);
+	/* Older versions of glibc jump to a hook. */
+	symbols[4] = (struct wanted_symbol){"__libc_malloc", 0x600, 0x10, STT_FUNC, 1};
+	assert_int_equal(find(symbols, &found, &text), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_false(found.functions.items[i].jumps_out);
+	allocator_release(&found);
+}
+
 static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **state)
 {
 	static const struct wanted_symbol imports[] = {
@@ -285,6 +334,7 @@ int main(void)
 		cmocka_unit_test(calloc_is_asked_for_a_product),
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
 		cmocka_unit_test(functions_of_mimalloc_jump_to_each_other),
+		cmocka_unit_test(a_wrapper_may_jump_to_another_file),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
 	};

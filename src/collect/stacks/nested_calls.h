@@ -1,0 +1,41 @@
+/*
+ * Calls of an allocator by another one, such as by a preloaded library that passes malloc() on to
+ * libc. The outermost call counts, the others do not.
+ *
+ * The stack of a sample proves that it is such a call: one of its callers is in a function with a
+ * probe. No other evidence is as good. A return address that is still on the stack may be left over
+ * from a call that has returned, below a buffer that nobody has filled yet; and a program may leave
+ * an allocator without returning, by longjmp() or on another stack. Besides, stacks cost nothing at
+ * calls that are not sampled.
+ *
+ * Limits: without the callers both calls count: if no user stacks are taken, by frame pointers on
+ * kernels that skip the caller at a function's start, and if a stack could not be walked.
+ */
+#ifndef COLLECT_STACKS_NESTED_CALLS_H
+#define COLLECT_STACKS_NESTED_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/events/allocator_code.h"
+#include "process/file_table.h"
+#include "process/process_table.h"
+
+/* A sample of an allocation. */
+struct allocator_call {
+	size_t event;
+	uint64_t time_ns;
+	const struct process *process; /* as it is at that time */
+	const uint64_t *pcs;           /* of its user stack, innermost first */
+	uint32_t num_pcs;
+};
+
+/*
+ * Whether one of its callers is in an allocator's code. Callers of a signal handler are not its
+ * own: they were interrupted.
+ */
+bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
+			      const struct file_table *files);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * An allocator that passes each call on to libc's: a library to preload, or a part of a program.
+ *
+ * -DEXTRA=16   asks libc for so many bytes more
+ * -DJUMPS      ends in jumps; else there is something behind each call
+ * -DOF_LIBC    by libc's other names; else by dlsym()
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+
+#ifndef EXTRA
+#define EXTRA 0
+#endif
+#ifdef JUMPS
+#define BEHIND()
+#else
+#define BEHIND() __asm__ volatile("" ::: "memory")
+#endif
+
+#ifdef OF_LIBC
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void __libc_free(void *memory);
+#define FIND(type, name) type next_##name = __libc_##name
+#else
+#define FIND(type, name)         \
+	static type next_##name; \
+	if (!next_##name)        \
+	next_##name = (type)dlsym(RTLD_NEXT, #name)
+#endif
+
+typedef void *(*malloc_type)(size_t);
+typedef void *(*calloc_type)(size_t, size_t);
+typedef void *(*realloc_type)(void *, size_t);
+typedef void (*free_type)(void *);
+typedef int (*posix_memalign_type)(void **, size_t, size_t);
+
+void *malloc(size_t size)
+{
+	FIND(malloc_type, malloc);
+	void *memory = next_malloc(size + EXTRA);
+
+	BEHIND();
+	return memory;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	FIND(calloc_type, calloc);
+	void *memory = next_calloc(count, size + EXTRA);
+
+	BEHIND();
+	return memory;
+}
+
+void *realloc(void *old, size_t size)
+{
+	FIND(realloc_type, realloc);
+	void *memory = next_realloc(old, size + EXTRA);
+
+	BEHIND();
+	return memory;
+}
+
+void free(void *memory)
+{
+	FIND(free_type, free);
+	next_free(memory);
+	BEHIND();
+}
+
+#ifndef OF_LIBC
+int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	FIND(posix_memalign_type, posix_memalign);
+	int err = next_posix_memalign(ret, alignment, size + EXTRA);
+
+	BEHIND();
+	return err;
+}
+#endif
