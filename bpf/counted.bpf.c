@@ -416,18 +416,25 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 }
 
 /*
- * Handle the free of a hit, whatever else it does: realloc() frees, too, although it may fail.
- * Returns whether that is all.
+ * Handle the free of a hit, whatever else it does: realloc() frees when it returns, if it has not
+ * failed. Returns whether that is all.
  */
 static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point)
 {
 	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
+	__u64 address;
 
 	if (!argument)
 		return false;
-	if (argument->frees != WIRE_NO_REGISTER)
-		handle_free(read_register(ctx, argument->frees));
-	return argument->source == WIRE_ARGUMENT_NONE;
+	if (argument->frees == WIRE_NO_REGISTER)
+		return argument->source == WIRE_ARGUMENT_NONE;
+	address = read_register(ctx, argument->frees);
+	if (argument->source == WIRE_ARGUMENT_NONE) {
+		handle_free(address);
+		return true;
+	}
+	expect_free(ctx, address, point, !read_argument(ctx, argument));
+	return false;
 }
 
 /*
@@ -518,7 +525,7 @@ int on_return(struct user_registers *ctx)
 	COUNT_OWN_TIME;
 
 	keep_cpu();
-	handle_return(ctx);
+	handle_return(ctx, get_point(ctx));
 	let_cpu_go();
 	return 0;
 }

@@ -34,6 +34,14 @@ struct {
 	__type(value, struct wire_returning);
 } returning SEC(".maps");
 
+/* Calls of realloc() with a block that have not returned. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_RETURNING);
+	__type(key, struct wire_call_key);
+	__type(value, struct wire_reallocation);
+} reallocations SEC(".maps");
+
 /* As many as slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -96,7 +104,52 @@ static __always_inline void handle_free(__u64 address)
 		give_slot_back(slot);
 }
 
-static __always_inline void handle_return(struct user_registers *ctx)
+/*
+ * The running thread's function is about to free a block, unless it fails. Not inline, so that its
+ * part of the stack is free again when the walk needs all of it.
+ */
+static __attribute__((noinline)) int expect_free(const struct user_registers *ctx, __u64 address,
+						 __u32 point, bool frees_always)
+{
+	struct wire_call_key key = get_call_key(ctx->sp);
+	struct wire_block_key block_key = get_block_key(address);
+	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &block_key) : NULL;
+	struct wire_reallocation call = {.address = address};
+
+	if (!block) {
+		/* The last call may have been left by longjmp(). */
+		bpf_map_delete_elem(&reallocations, &key);
+		return 0;
+	}
+	call.block = *block;
+	call.point = point;
+	call.frees_always = frees_always;
+	(void)bpf_map_update_elem(&reallocations, &key, &call, BPF_ANY);
+	return 0;
+}
+
+/* A function has returned. The address of the block that it has freed may be another thread's now. */
+static __always_inline void handle_reallocation(const struct wire_call_key *key, __u32 point,
+						bool has_address)
+{
+	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
+	const struct wire_reallocation *call;
+	struct wire_block_key block_key;
+	const struct wire_block *block;
+
+	if (!argument || argument->frees == WIRE_NO_REGISTER)
+		return;
+	call = bpf_map_lookup_elem(&reallocations, key);
+	if (!call || call->point != point)
+		return;
+	block_key = get_block_key(call->address);
+	block = has_address || call->frees_always ? bpf_map_lookup_elem(&blocks, &block_key) : NULL;
+	if (block && block->slot == call->block.slot && block->time_ns == call->block.time_ns)
+		handle_free(block_key.address);
+	bpf_map_delete_elem(&reallocations, key);
+}
+
+static __always_inline void handle_return(struct user_registers *ctx, __u32 point)
 {
 	struct wire_call_key call_key = get_call_key(ctx->sp - RETURN_ADDRESS_BYTES);
 	const struct wire_returning *call;
@@ -106,6 +159,7 @@ static __always_inline void handle_return(struct user_registers *ctx)
 	__u64 address = ctx->RETURN_VALUE;
 	__u64 pointer;
 
+	handle_reallocation(&call_key, point, address);
 	/* Functions that the one calls return before it. */
 	call = bpf_map_lookup_elem(&returning, &call_key);
 	if (!call)

@@ -391,6 +391,16 @@ struct wire_returning {
 _Static_assert(sizeof(struct wire_returning) == 24,
 	       "struct wire_returning is part of the wire format");
 
+/* A function that frees a block unless it fails. */
+struct wire_reallocation {
+	wire_u64 address;
+	struct wire_block block;
+	wire_u32 point;
+	wire_u32 frees_always; /* nothing is asked for: no address is no failure */
+};
+_Static_assert(sizeof(struct wire_reallocation) == 32,
+	       "struct wire_reallocation is part of the wire format");
+
 /* State of a probe's program, per CPU. */
 struct wire_running {
 	wire_u64 num_running; /* started and not ended: all but the last one are preempted */

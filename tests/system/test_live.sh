@@ -22,13 +22,14 @@ has_tables() {
 }
 
 # record_leak NAME ROUNDS OPTION…: of a program that runs already, so that its unwind tables are there when it begins
-record_leak() {
-    local name=$1 rounds=$2 running
-    shift 2
+record_leak() { record_mode leak "$@"; }
+record_mode() {
+    local mode=$1 name=$2 rounds=$3 running
+    shift 3
     mkfifo "$TMPDIR/go"
     exec 3<>"$TMPDIR/go"
     # shellcheck disable=SC2016 # the inner shell's
-    start bash -c 'exec "$1" leak "$2" wait <"$3"' - "$load" "$rounds" "$TMPDIR/go" 3>&-
+    start bash -c 'exec "$1" "$2" "$3" wait <"$4"' - "$load" "$mode" "$rounds" "$TMPDIR/go" 3>&-
     running=$PID
     wait_until runs_program "$running" allocations
     start_recording -p "$running" --live "$@" -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" 3>&-
@@ -62,6 +63,22 @@ assert event["live"] == rounds + 64 + 2 and event["samples"] == 16 * rounds
 assert event["oldest_ns"] > 0
 PYTHON
 grep -q 'of them were not freed by the end, the oldest is' "$TMPDIR/record.err" || fail "the summary does not say what is live"
+
+# A realloc() that fails frees nothing; one to no bytes does, where it returns none.
+record_mode fail failed 1000 -c 1 --buffer-size 64M
+[[ $(stats_get "$TMPDIR/failed.json" lost) = 0 ]] || fail "samples are lost: $(cat "$TMPDIR/failed.json")"
+python3 -S - "$TMPDIR/failed.folded" 1000 <<'PYTHON' || fail "what is live after failures: $(cat "$TMPDIR/failed.folded")"
+import sys
+rounds = int(sys.argv[2])
+kept = {"by_failure": 500 * rounds, "by_array": 300 * rounds}
+found = {}
+for line in open(sys.argv[1]):
+    stack, _, count = line.rpartition(" ")
+    caller, = [frame for frame in stack.split(";") if frame.startswith("by_")]
+    found[caller] = found.get(caller, 0) + int(count)
+print(f"{found}, expected {kept}")
+sys.exit(found != kept)
+PYTHON
 
 # What one process frees says nothing of another one's memory at the same addresses.
 record --live -c 1 --buffer-size 64M -o "$TMPDIR/two.folded" -- setarch -R sh -c "'$load' leak 100 & '$load' leak 1; '$load' 100; wait"

@@ -6,6 +6,8 @@
  *        allocations leak ROUNDS [wait]   each round: as the first, and 2000 bytes in leak that are never freed; what is kept
  *                                         in by_cache (64 of 1000 bytes), by_growth (64 times the round) and
  *                                         by_aligned_cache (1400 bytes) takes the place of what was
+ *        allocations fail ROUNDS [wait]   each round: 500 bytes in by_failure that realloc() fails to free, 300 in by_array from
+ *                                         reallocarray(), and by_release and by_move, which keep nothing
  *
  * wait: for a byte of standard input, before anything else.
  */
@@ -162,11 +164,50 @@ static __attribute__((noinline)) void by_aligned_cache(void)
 	aligned = memory;
 }
 
+static __attribute__((noinline)) void by_failure(void)
+{
+	static volatile size_t too_much = (size_t)1 << 62;
+
+	kept = malloc(500);
+	if (realloc(kept, too_much) || reallocarray(kept, too_much, 2) ||
+	    reallocarray(kept, too_much, 8))
+		abort();
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void by_array(void)
+{
+	kept = malloc(100);
+	kept = reallocarray(kept, 10, 30);
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void by_release(void)
+{
+	static volatile size_t nothing;
+
+	kept = malloc(700);
+	kept = realloc(kept, nothing);
+	drop();
+}
+
+static __attribute__((noinline)) void by_move(void)
+{
+	void *volatile wall;
+
+	kept = malloc(24);
+	wall = malloc(24);
+	kept = realloc(kept, 100000);
+	free(wall);
+	drop();
+}
+
 int main(int argc, char **argv)
 {
 	int is_each = argc > 1 && strcmp(argv[1], "each") == 0;
 	int is_leak = argc > 1 && strcmp(argv[1], "leak") == 0;
-	int first = 1 + (is_each || is_leak);
+	int is_failing = argc > 1 && strcmp(argv[1], "fail") == 0;
+	int first = 1 + (is_each || is_leak || is_failing);
 	char byte;
 	long num_rounds = argc > first ? atol(argv[first]) : 0;
 
@@ -178,6 +219,13 @@ int main(int argc, char **argv)
 	for (long i = 0; i < num_rounds; i++) {
 		if (is_each) {
 			allocate_by_each();
+			continue;
+		}
+		if (is_failing) {
+			by_failure();
+			by_array();
+			by_release();
+			by_move();
 			continue;
 		}
 		parse();

@@ -136,6 +136,9 @@ static int set_up_maps(struct counted_program *program)
 		err = bpf_map__set_max_entries(bpf->maps.free_slots, WIRE_MAX_BLOCKS);
 	} else {
 		err = bpf_map__set_max_entries(bpf->maps.returning, (uint32_t)num_cpus);
+		if (err)
+			return err;
+		err = bpf_map__set_max_entries(bpf->maps.reallocations, (uint32_t)num_cpus);
 	}
 	if (err)
 		return err;

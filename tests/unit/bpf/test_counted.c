@@ -36,6 +36,7 @@ static int set_up(void **state _unused_)
 	FAKE_HASH(starts, 2);
 	FAKE_HASH(requests, 2);
 	FAKE_HASH(returning, 2);
+	FAKE_HASH(reallocations, 2);
 	FAKE_HASH(blocks, 2);
 	FAKE_STACK(free_slots, uint32_t, 2);
 	FAKE_HASH(target_tids, 2);
@@ -1040,6 +1041,100 @@ static void calls_within_calls_keep_their_blocks(void **state _unused_)
 	assert_int_equal(count_free(), 2);
 }
 
+static void reallocate(uint64_t address, uint64_t bytes)
+{
+	set_argument(1, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 8,
+					       .base = WORD_OF(si),
+					       .frees = WORD_OF(di)});
+	fake_kernel.cookie = 1;
+	call.di = address;
+	call.si = bytes;
+	call.ip = MALLOC + 0x1000;
+	on_probe(&call);
+	call.ip = MALLOC;
+}
+
+static uint64_t count_blocks(void)
+{
+	return fake_map_find(&blocks)->num_entries;
+}
+
+static void a_block_stays_live_where_realloc_fails(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0x9000);
+	reallocate(0x9000, 1ull << 50);
+	assert_int_equal(count_blocks(), 1);
+	return_from(0);
+	assert_int_equal(count_blocks(), 1);
+	/* Nothing is left of the failed call. */
+	return_from(0x9000);
+	assert_int_equal(count_blocks(), 1);
+	/* In place, with a sample of its own. */
+	reallocate(0x9000, 6000);
+	assert_int_equal(count_free(), 0);
+	return_from(0x9000);
+	assert_int_equal(count_blocks(), 1);
+	assert_int_equal(count_free(), 1);
+	assert_int_equal(get_sample()->weight, 6000);
+	/* To another address, without a sample. */
+	fixed_period = 1 << 20;
+	fake_kernel.random = 1580030168; /* 1/e: the distance is the mean */
+	reallocate(0x9000, 1);
+	return_from(0xa000);
+	assert_int_equal(count_blocks(), 0);
+	assert_int_equal(count_free(), 2);
+}
+
+static void realloc_to_nothing_frees(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0x9000);
+	reallocate(0x9000, 0);
+	return_from(0);
+	assert_int_equal(count_blocks(), 0);
+	assert_int_equal(count_free(), 2);
+}
+
+/* Before realloc() returns, another thread gets the address that it has freed. */
+static void a_block_of_another_thread_stays(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0x9000);
+	reallocate(0x9000, 0);
+	fake_kernel.pid_tgid++;
+	fake_kernel.task = &other;
+	fake_kernel.cookie = 0;
+	fake_kernel.now_ns++;
+	allocate(7000);
+	return_from(0x9000);
+	fake_kernel.pid_tgid--;
+	fake_kernel.cookie = 1;
+	return_from(0);
+	assert_int_equal(count_blocks(), 1);
+}
+
+/* The call of a function that was left by longjmp() is not that of another one. */
+static void a_realloc_that_never_returned_frees_nothing(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0x9000);
+	reallocate(0x9000, 6000);
+	fake_kernel.cookie = 0;
+	return_from(0xa000);
+	assert_non_null(fake_map_lookup(fake_map_find(&blocks),
+					&(struct wire_block_key){.address = 0x9000, .pid = 6}));
+	reallocate(0xb000, 6000);
+	return_from(0xb000);
+	assert_non_null(fake_map_lookup(fake_map_find(&blocks),
+					&(struct wire_block_key){.address = 0x9000, .pid = 6}));
+}
+
 static void an_argument_can_say_where_the_address_goes(void **state _unused_)
 {
 	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
@@ -1104,6 +1199,10 @@ int main(void)
 		TEST(a_jump_out_of_a_function_with_a_probed_return_counts_once),
 		TEST(a_wrapper_that_jumps_out_is_not_continued_in_its_own_file),
 		TEST(calls_within_calls_keep_their_blocks),
+		TEST(a_block_stays_live_where_realloc_fails),
+		TEST(realloc_to_nothing_frees),
+		TEST(a_block_of_another_thread_stays),
+		TEST(a_realloc_that_never_returned_frees_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
