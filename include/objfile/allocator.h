@@ -48,7 +48,8 @@ void allocator_release(struct allocator *allocator);
  *
  * machine  see function_argument_get()
  *
- * Returns 0, -ENOENT (not an allocator), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
+ * Returns 0, -ENOENT (not an allocator), -ENODATA (not one that is known, in a program that uses no
+ * libraries), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
  */
 _must_check_ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret);
 

@@ -320,6 +320,39 @@ static void set_jumps_of_mimalloc(struct allocator *allocator)
 	}
 }
 
+/* Static programs that can be anywhere in memory (static PIE) have a dynamic section, as libraries do. */
+static bool is_marked_as_program(Elf *elf, const GElf_Phdr *dynamic)
+{
+	Elf_Data *data =
+		elf_getdata_rawchunk(elf, (int64_t)dynamic->p_offset, dynamic->p_filesz, ELF_T_DYN);
+	GElf_Dyn entry;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
+static bool uses_no_libraries(struct objfile *objfile)
+{
+	Elf *elf = objfile_get_elf(objfile);
+	bool is_program = false;
+	size_t num_headers;
+	GElf_Phdr segment;
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &num_headers))
+		return false;
+	is_program = header.e_type == ET_EXEC;
+	for (size_t i = 0; i < num_headers && gelf_getphdr(elf, (int)i, &segment); i++) {
+		if (segment.p_type == PT_INTERP)
+			return false;
+		if (segment.p_type == PT_DYNAMIC && header.e_type == ET_DYN)
+			is_program = is_marked_as_program(elf, &segment);
+	}
+	return is_program;
+}
+
 int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret)
 {
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
@@ -330,7 +363,7 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 	for (size_t i = 0; i < num_elfs && !err; i++)
 		err = objfile_for_each_symbol(elfs[i], visit_symbol, &file);
 	if (!err && !file.has_malloc)
-		err = -ENOENT;
+		err = uses_no_libraries(objfile) ? -ENODATA : -ENOENT;
 	if (err) {
 		allocator_release(&file.found);
 		return err;

@@ -519,14 +519,15 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ", \"cut_code_maps\": %" PRIu64 ", \"unopened_files\": %" PRIu64
 		    ", \"late_allocators\": %" PRIu32 ", \"followed_allocators\": %" PRIu32
 		    ", \"follow_delay_ns\": %" PRIu64 ", \"unsearched_files\": %" PRIu32
-		    ", \"overwritten_files\": %" PRIu32 ", \"late_reads\": %" PRIu64
-		    ", \"refused_reads\": %" PRIu64 "},\n",
+		    ", \"unknown_allocators\": %" PRIu32 ", \"overwritten_files\": %" PRIu32
+		    ", \"late_reads\": %" PRIu64 ", \"refused_reads\": %" PRIu64 "},\n",
 		    ticks->processes.forks, ticks->processes.execs, ticks->processes.exits,
 		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events,
 		    ticks->processes.truncated_code_maps, ticks->unopened_files,
 		    ticks->late_allocators.num_files, ticks->late_allocators.num_followed,
 		    ticks->late_allocators.max_delay_ns, ticks->late_allocators.num_unread,
-		    ticks->overwritten.count, ticks->opener.num_late, ticks->opener.num_refused);
+		    ticks->late_allocators.num_unknown, ticks->overwritten.count,
+		    ticks->opener.num_late, ticks->opener.num_refused);
 	text_printf(ret,
 		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
 		    ", \"bpf_ns\": %" PRIu64 ", \"bpf_runs\": %" PRIu64 ", \"bpf_sampled\": %s"

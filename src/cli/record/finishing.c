@@ -658,6 +658,14 @@ static void warn_of_late_allocators(const struct late_allocators *late)
 			    "allocations may be missing",
 			    late->num_unread, late->num_unread == 1 ? "" : "s",
 			    late->num_unread == 1 ? "was" : "were");
+	if (late->num_unknown)
+		log_warning("no known allocator is in %" PRIu32
+			    " program%s that use%s no libraries "
+			    "(%s%s): %s allocations are not counted",
+			    late->num_unknown, late->num_unknown == 1 ? "" : "s",
+			    late->num_unknown == 1 ? "s" : "", late->first_unknown_path,
+			    late->num_unknown == 1 ? "" : ", ...",
+			    late->num_unknown == 1 ? "its" : "their");
 }
 
 static void warn_of_overwritten_files(const struct overwritten_files *files)

@@ -71,6 +71,7 @@ struct allocator_follower {
 	struct allocator_follower_opts opts;
 	ARRAY(struct followed_event) events;
 	const struct mapped_files *at_start; /* borrowed: files known then */
+	const struct mapped_files *unknown;  /* likewise: programs without a known allocator */
 	/* Used by the calling thread: */
 	struct seen_contents seen;
 	struct owner_shares looks;
@@ -93,6 +94,7 @@ struct allocator_follower {
 	struct late_allocators result;
 	char *first_path; /* the result's */
 	char *first_followed_path;
+	char *first_unknown_path;
 };
 
 static const char recording_ends[] = "the recording ends";
@@ -113,6 +115,22 @@ static void count_missed(struct allocator_follower *follower, const struct follo
 	pthread_mutex_lock(&follower->lock);
 	if (!follower->result.num_files++)
 		follower->first_path = strdup(job->path);
+	pthread_mutex_unlock(&follower->lock);
+}
+
+/* A program that uses no libraries has no known allocator. */
+static void count_unknown(struct allocator_follower *follower, const char *path)
+{
+	char *masked = strdup(path);
+
+	if (masked)
+		text_mask_controls(masked);
+	log_debug("no known allocator is in %s", masked ? masked : "a program");
+	pthread_mutex_lock(&follower->lock);
+	if (!follower->result.num_unknown++)
+		follower->first_unknown_path = masked;
+	else
+		free(masked);
 	pthread_mutex_unlock(&follower->lock);
 }
 
@@ -158,6 +176,8 @@ static int look_into(struct allocator_follower *follower, const struct follower_
 
 	if (err == -ETIMEDOUT || err == -ECANCELED || err == -ENOMEM)
 		count_unread(follower, 1);
+	if (err == -ENODATA)
+		count_unknown(follower, job->path);
 	return err;
 }
 
@@ -346,6 +366,7 @@ static int copy_events(struct allocator_follower *follower)
 			return -ENOMEM;
 		*added = (struct followed_event){i, event->probe->allocators};
 		follower->at_start = &event->probe->looked_at;
+		follower->unknown = &event->probe->unknown;
 	}
 	return 0;
 }
@@ -418,17 +439,14 @@ static uid_t find_payer(const struct opened_mapping *mapping)
 	return file_owner_is_trusted(process.uid) ? process.real_uid : process.uid;
 }
 
-static bool was_seen_at_start(const struct allocator_follower *follower,
-			      const struct opened_mapping *mapping)
+static struct mapped_file_id get_id(const struct opened_mapping *mapping)
 {
-	const struct mapped_file_id id = {
+	return (struct mapped_file_id){
 		.dev = makedev(mapping->dev_major, mapping->dev_minor),
 		.inode = mapping->inode,
 		.num_bytes = mapping->version.num_bytes,
 		.modified = mapping->version.modified,
 	};
-
-	return mapped_files_have(follower->at_start, &id);
 }
 
 /* Whether to look into a file. Counts those beyond the limits. */
@@ -442,11 +460,19 @@ static bool is_wanted(struct allocator_follower *follower, const struct opened_m
 		.modified_ns = (uint64_t)mapping->version.modified.tv_sec * NS_PER_SECOND +
 			       (uint64_t)mapping->version.modified.tv_nsec,
 	};
+	const struct mapped_file_id id = get_id(mapping);
 	uint32_t place;
 
-	if (!mapping->is_elf || mapping->path[0] != '/' || was_seen_at_start(follower, mapping) ||
+	if (!mapping->is_elf || mapping->path[0] != '/' ||
 	    seen_contents_find(&follower->seen, &content) != HASH_INDEX_NONE)
 		return false;
+	if (mapped_files_have(follower->at_start, &id)) {
+		/* It was looked into at the start, and is run now. */
+		if (mapped_files_have(follower->unknown, &id) &&
+		    !seen_contents_add(&follower->seen, &content, &place))
+			count_unknown(follower, mapping->path);
+		return false;
+	}
 	*ret_payer = follower->opts.is_shared ? find_payer(mapping) : mapping->owner;
 	if (owner_shares_take(&follower->looks, *ret_payer, 1) > 0 &&
 	    !seen_contents_add(&follower->seen, &content, &place))
@@ -559,6 +585,9 @@ struct late_allocators allocator_follower_finish(struct allocator_follower *foll
 	if (result.num_followed)
 		result.first_followed_path =
 			follower->first_followed_path ? follower->first_followed_path : "?";
+	if (result.num_unknown)
+		result.first_unknown_path =
+			follower->first_unknown_path ? follower->first_unknown_path : "?";
 	pthread_mutex_unlock(&follower->lock);
 	return result;
 }
@@ -595,6 +624,7 @@ bool allocator_follower_free(struct allocator_follower *follower)
 	pthread_mutex_destroy(&follower->lock);
 	free(follower->first_path);
 	free(follower->first_followed_path);
+	free(follower->first_unknown_path);
 	free(follower);
 	return true;
 }

@@ -66,17 +66,23 @@ static int remember(struct mapped_files *files, const struct mapped_file_id *id)
 	return 1;
 }
 
-int mapped_files_add(struct mapped_files *files, int fd, const char *path)
+int mapped_files_remember(struct mapped_files *files, int fd)
 {
 	struct stat status;
-	int err = fstat(fd, &status)
-			  ? -errno
-			  : remember(files, &(struct mapped_file_id){
-						    .dev = status.st_dev,
-						    .inode = status.st_ino,
-						    .num_bytes = (uint64_t)status.st_size,
-						    .modified = status.st_mtim,
-					    });
+
+	if (fstat(fd, &status))
+		return -errno;
+	return remember(files, &(struct mapped_file_id){
+				       .dev = status.st_dev,
+				       .inode = status.st_ino,
+				       .num_bytes = (uint64_t)status.st_size,
+				       .modified = status.st_mtim,
+			       });
+}
+
+int mapped_files_add(struct mapped_files *files, int fd, const char *path)
+{
+	int err = mapped_files_remember(files, fd);
 
 	if (err > 0)
 		return files->handle(fd, path, files->context);

@@ -47,6 +47,9 @@ void mapped_files_release(struct mapped_files *files);
 
 bool mapped_files_have(const struct mapped_files *files, const struct mapped_file_id *id);
 
+/* Remember an open file. Returns 1 if it is new, 0 if it is not or there are too many, or negative errno. */
+_must_check_ int mapped_files_remember(struct mapped_files *files, int fd);
+
 /*
  * Pass on an open file; if it was seen before, close it instead. Returns 0, the error of handle(),
  * or -ENOMEM.

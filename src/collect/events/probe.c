@@ -50,6 +50,7 @@ void probe_free(struct probe *probe)
 	array_release(&probe->fds);
 	array_release(&probe->sites);
 	mapped_files_release(&probe->looked_at);
+	mapped_files_release(&probe->unknown);
 	free(probe->file);
 	free(probe->provider);
 	free(probe->name);

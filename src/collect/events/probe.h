@@ -65,6 +65,8 @@ struct probe {
 	/* For allocators: */
 	struct allocator_probes allocators;
 	struct mapped_files looked_at; /* files with and without one */
+	/* The programs of these that use no libraries and have no known one; sorted. */
+	struct mapped_files unknown;
 };
 
 void probe_free(struct probe *probe); /* NULL is fine */

@@ -370,6 +370,8 @@ static int look_into_file(int fd, const char *path, void *context)
 	int has_room;
 	int err = elf_worker_find_allocator(search->locator->worker, &file, &found);
 
+	if (err == -ENODATA)
+		err = mapped_files_remember(&probe->unknown, fd) == -ENOMEM ? -ENOMEM : err;
 	if (err) {
 		close(fd);
 		return err == -ENOMEM ? err : 0;

@@ -153,13 +153,16 @@ static void what_the_kernel_could_not_report_is_there(_unused_ void **state)
 	account.ticks.late_events = 13;
 	account.ticks.tables.num_dropped = 14;
 	assert_json(&account, "\"unfollowed_threads\": 11,");
-	account.ticks.late_allocators = (struct late_allocators){
-		.num_files = 41, .num_followed = 42, .max_delay_ns = 43, .num_unread = 44};
+	account.ticks.late_allocators = (struct late_allocators){.num_files = 41,
+								 .num_followed = 42,
+								 .max_delay_ns = 43,
+								 .num_unread = 44,
+								 .num_unknown = 46};
 	account.ticks.overwritten.count = 45;
 	assert_json(&account, "\"lost_events\": 12, \"late_events\": 13,");
 	assert_json(&account, "\"late_allocators\": 41, \"followed_allocators\": 42, "
 			      "\"follow_delay_ns\": 43, \"unsearched_files\": 44, "
-			      "\"overwritten_files\": 45,");
+			      "\"unknown_allocators\": 46, \"overwritten_files\": 45,");
 	assert_json(&account, "\"dropped\": 14}");
 }
 

@@ -354,6 +354,27 @@ static void files_without_allocator_are_not_counted(void **state _unused_)
 	assert_int_equal(finish().num_unread, 0);
 }
 
+/* Once each, whether they were looked into at the start, for a command, or later. */
+static void programs_without_a_known_allocator_are_counted(void **state _unused_)
+{
+	struct late_allocators result;
+
+	add("/at_start", 1, 0);
+	assert_int_equal(finish().num_unknown, 0);
+	probe.unknown.seen.items = live_probe.unknown.seen.items = &at_start;
+	probe.unknown.seen.length = live_probe.unknown.seen.length = 1;
+	find_error = -ENODATA;
+	add("/at_\nstart", 1, 0);
+	add("/at_start", 1, 0);
+	add("/static", 2, USER);
+	add("/static", 2, USER);
+	work();
+	result = finish();
+	assert_int_equal(result.num_unknown, 2);
+	assert_string_equal(result.first_unknown_path, "/at_?start");
+	assert_int_equal(result.num_files + result.num_unread + result.num_followed, 0);
+}
+
 static void files_that_cannot_be_read_are_counted(void **state _unused_)
 {
 	find_error = -ETIMEDOUT;
@@ -581,6 +602,7 @@ int main(void)
 		TEST(other_mappings_are_skipped),
 		TEST(files_without_allocator_are_not_counted),
 		TEST(files_that_cannot_be_read_are_counted),
+		TEST(programs_without_a_known_allocator_are_counted),
 		TEST(a_copy_is_not_the_mapped_file),
 		TEST(an_overwritten_file_is_not_probed),
 		TEST(a_silent_process_keeps_all_from_being_probed),

@@ -220,8 +220,8 @@ static uint64_t num_updates; /* of all maps */
 static uint64_t fail_update; /* its number, from 1 on; 0: none */
 static uint64_t num_slots;
 static uint32_t last_slot;
-static struct wire_argument arguments[8];
-static struct wire_own_code own_codes[8];
+static struct wire_argument arguments[16];
+static struct wire_own_code own_codes[16];
 static int cgroup;
 static uint32_t num_filter_parts;
 

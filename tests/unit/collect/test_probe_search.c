@@ -363,6 +363,7 @@ static void forget_sites(void)
 static int tear_down(void **state _unused_)
 {
 	forget_sites();
+	mapped_files_release(&get_probe()->unknown);
 	free(get_probe());
 	array_release(&events.events);
 	assert_int_equal(num_readers, 0);
@@ -658,6 +659,17 @@ static void without_allocators_there_is_nothing_to_probe(void **state _unused_)
 	assert_int_equal(locate_all(), -EIO);
 }
 
+static void programs_without_a_known_allocator_are_remembered(void **state _unused_)
+{
+	be_allocator();
+	num_mapped = 2; /* the same file */
+	allocator_error = -ENODATA;
+	expect_error(-EINVAL, "no program has malloc");
+	assert_int_equal(get_probe()->unknown.seen.length, 1);
+	allocator_error = 0;
+	assert_int_equal(locate_all(), 0);
+}
+
 static void too_many_allocators_are_refused_or_left_out(void **state _unused_)
 {
 	be_allocator();
@@ -756,6 +768,7 @@ int main(void)
 		TEST(a_process_that_does_not_answer_is_named),
 		TEST(functions_of_allocators_are_sites),
 		TEST(without_allocators_there_is_nothing_to_probe),
+		TEST(programs_without_a_known_allocator_are_remembered),
 		TEST(too_many_allocators_are_refused_or_left_out),
 		TEST(libraries_of_the_machine_are_looked_at),
 		TEST(programs_of_a_command_are_looked_at),

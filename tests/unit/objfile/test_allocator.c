@@ -22,10 +22,12 @@ struct wanted_symbol {
 	uint16_t section; /* 0: it is somewhere else */
 };
 
+static uint16_t file_type; /* 0: ET_DYN */
+
 /* The allocator of a file with these symbols. Returns what allocator_find() does. */
 static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint64_t *ret_text)
 {
-	struct elf_writer writer = {0};
+	struct elf_writer writer = {.type = file_type};
 	struct objfile *objfile;
 	struct text bytes = {0};
 	struct text names = {0};
@@ -290,6 +292,19 @@ static void a_wrapper_may_jump_to_another_file(_unused_ void **state)
 	allocator_release(&found);
 }
 
+static void a_program_without_libraries_and_malloc_is_known_as_such(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {{"main", 0x100, 0x40, STT_FUNC, 1},
+						       {NULL, 0, 0, 0, 0}};
+	struct allocator found;
+	uint64_t text;
+
+	file_type = ET_EXEC;
+	assert_int_equal(find(symbols, &found, &text), -ENODATA);
+	file_type = 0;
+	assert_int_equal(find(symbols, &found, &text), -ENOENT);
+}
+
 static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **state)
 {
 	static const struct wanted_symbol imports[] = {
@@ -335,6 +350,7 @@ int main(void)
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
 		cmocka_unit_test(functions_of_mimalloc_jump_to_each_other),
 		cmocka_unit_test(a_wrapper_may_jump_to_another_file),
+		cmocka_unit_test(a_program_without_libraries_and_malloc_is_known_as_such),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
 	};
