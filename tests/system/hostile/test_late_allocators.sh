@@ -3,6 +3,7 @@
 # locked. Other users' allocators are followed as long as no lock is held, what is left out is counted, and the recording ends as ever.
 # runs: in turn
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/allocators.sh"
 need_recording
 need_command cc
 need_command setpriv
@@ -20,21 +21,8 @@ end_all() {
 }
 trap end_all EXIT
 chmod 755 "$theirs"
-cat >"$TMPDIR/allocator.c" <<'C'
-static char block[4096];
-void *malloc(unsigned long bytes) { (void)bytes; return block; }
-void free(void *memory) { (void)memory; }
-void *calloc(unsigned long count, unsigned long bytes) { return malloc(count * bytes); }
-void *realloc(void *memory, unsigned long bytes) { (void)memory; return malloc(bytes); }
-C
-# A mapping of them has 64 KiB.
-cc -shared -fPIC -O1 -fno-builtin -w -o "$TMPDIR/allocator.so" "$TMPDIR/allocator.c"
-truncate -s 65536 "$TMPDIR/allocator.so"
 num_files=300
-for ((i = 0; i < num_files; i++)); do
-    cp "$TMPDIR/allocator.so" "$theirs/$i.so"
-done
-chown -R 20001:20001 "$theirs"
+make_allocators "$theirs" "$num_files"
 cp "$WORKLOADS/hostile/map_files" "$theirs/program"
 cp "$WORKLOADS/allocations_static" "$TMPDIR/allocations_first"
 cp "$WORKLOADS/allocations_static" "$TMPDIR/allocations_last"

@@ -2,6 +2,7 @@
 # A user with more allocators than can be probed: --alloc of the whole machine goes on without some of theirs, and says so.
 # runs: in turn
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/allocators.sh"
 need_recording
 need_command cc
 need_command setpriv
@@ -11,20 +12,7 @@ need_command setpriv
 theirs=$(mktemp -d /var/tmp/stackwide-hostile.XXXXXX)
 trap 'stop_background; rm -rf "$theirs"' EXIT
 chmod 755 "$theirs"
-cat >"$TMPDIR/allocator.c" <<'C'
-static char block[4096];
-void *malloc(unsigned long bytes) { (void)bytes; return block; }
-void free(void *memory) { (void)memory; }
-void *calloc(unsigned long count, unsigned long bytes) { return malloc(count * bytes); }
-void *realloc(void *memory, unsigned long bytes) { (void)memory; return malloc(bytes); }
-C
-# A mapping of them has 64 KiB.
-cc -shared -fPIC -O1 -fno-builtin -w -o "$TMPDIR/allocator.so" "$TMPDIR/allocator.c"
-truncate -s 65536 "$TMPDIR/allocator.so"
-for ((i = 0; i < 70; i++)); do
-    cp "$TMPDIR/allocator.so" "$theirs/$i.so"
-done
-chown -R 20001:20001 "$theirs"
+make_allocators "$theirs" 70
 cp "$WORKLOADS/hostile/map_files" "$theirs/program"
 start setpriv --reuid=20001 --regid=20001 --clear-groups "$theirs/program" 60 "$theirs"/*.so >"$TMPDIR/mapped"
 wait_until test -s "$TMPDIR/mapped"
