@@ -132,7 +132,8 @@ enum record_option {
 		{OPTION_ALLOC, 0, "alloc", NULL,                               \
 		 "bytes allocated: -e alloc (one sample per 512 KiB\n"         \
 		 "on average; -c 1: every call). Allocators in files\n"        \
-		 "mapped later count some milliseconds later"},                \
+		 "mapped later count some milliseconds later, or a\n"          \
+		 "second on a busy machine"},                                  \
 	{                                                                      \
 		OPTION_LIVE, 0, "live", NULL,                                  \
 			"memory allocated and not freed by the end, by age:\n" \

@@ -4,7 +4,8 @@
  * A thread looks into each such file, by a process without rights (elf_worker.h), and has probes
  * attached. Earlier allocations of such a file are missing.
  *
- * Attaching takes some ms, and may hang as long as a process keeps its memory map locked. So nobody
+ * From the mapping to the probes it takes some ms, and up to seconds on a busy machine
+ * (max_delay_ns). Attaching may hang as long as a process keeps its memory map locked. So nobody
  * waits for the thread but the end of the recording, and that only for some seconds.
  *
  * The programs are hostile: a user may map any number of files with an allocator. Files that are
