@@ -55,7 +55,8 @@ struct mapped_file {
 	bool is_elf;
 	/* The content that is mapped, if the file is open: fd may have another one by now. */
 	struct file_version version;
-	uint64_t first_ns; /* if not open: time of its first mapping */
+	uint64_t first_ns;     /* if not open: time of its first mapping */
+	bool was_opened_later; /* if not open: as another entry, since its owner is not trusted */
 };
 
 /*
@@ -168,6 +169,12 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 /* Borrowed until the next file_table_add(). */
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);
 uint32_t file_table_get_count(const struct file_table *table);
+
+/*
+ * Number of files that no mapping of them could be opened by, as they were gone, for example.
+ * Includes those of file_table_get_unopened_count().
+ */
+uint64_t file_table_count_unseen(const struct file_table *table);
 
 /* Number of files that were not opened because of the limit of open files. */
 uint64_t file_table_get_unopened_count(const struct file_table *table);

@@ -1046,6 +1046,10 @@ static int finish(struct recorder *recorder)
 	if (err)
 		return err;
 	recorder->late_allocators = allocator_follower_finish(recorder->follower);
+	/* The follower was not told of files that were gone at once. */
+	if (recorder->follower)
+		recorder->late_allocators.num_unread +=
+			(uint32_t)file_table_count_unseen(recorder->files);
 	elf_files_finish(recorder->elf_files);
 	return 0;
 }

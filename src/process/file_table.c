@@ -572,6 +572,7 @@ static int add_opened(struct file_table *table, const struct mapped_range *range
 {
 	_cleanup_close_ int fd = opened->fd; /* until the table has it */
 	struct file_identity full = get_full_identity(identity, opened);
+	uint32_t unopened;
 	uid_t owner;
 	int err;
 
@@ -587,8 +588,11 @@ static int add_opened(struct file_table *table, const struct mapped_range *range
 			       : 0;
 	if (is_share_used_up(table, range->pid))
 		return add_unopened(table, range, identity, true, false, ret);
+	unopened = find_same_unopened(table, identity, opened);
 	if (file_owner_is_trusted(owner))
-		*ret = find_same_unopened(table, identity, opened);
+		*ret = unopened;
+	else if (unopened != FILE_NONE)
+		table->files.items[unopened].was_opened_later = true;
 	if (*ret == FILE_NONE) {
 		if (!take_room(table, range->pid, identity->path))
 			return get_overflow_file(table, ret);
@@ -815,6 +819,15 @@ const struct mapped_file *file_table_get(const struct file_table *table, uint32_
 uint32_t file_table_get_count(const struct file_table *table)
 {
 	return (uint32_t)table->files.length;
+}
+
+uint64_t file_table_count_unseen(const struct file_table *table)
+{
+	uint64_t count = 0;
+
+	array_for_each (&table->files, file)
+		count += file->fd < 0 && file->path[0] == '/' && !file->was_opened_later;
+	return count;
 }
 
 uint64_t file_table_get_unopened_count(const struct file_table *table)

@@ -653,8 +653,8 @@ static void warn_of_late_allocators(const struct late_allocators *late)
 			    late->num_files, late->num_files == 1 ? "" : "s", late->first_path,
 			    late->num_files == 1 ? "" : ", ...");
 	if (late->num_unread)
-		log_warning("%" PRIu32 " file%s mapped after the start %s not searched for "
-			    "allocators, as the recording ended or there were too many: "
+		log_warning("%" PRIu32 " mapped file%s %s not searched for allocators, as they "
+			    "were gone, there were too many, or the recording ended: "
 			    "allocations may be missing",
 			    late->num_unread, late->num_unread == 1 ? "" : "s",
 			    late->num_unread == 1 ? "was" : "were");

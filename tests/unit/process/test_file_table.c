@@ -128,6 +128,20 @@ static void note_opened(const struct opened_mapping *mapping, void *context)
 	assert_true(pread(mapping->fd, told->content, sizeof(told->content) - 1, 0) > 0);
 }
 
+static void files_that_were_gone_at_once_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(file_table_count_unseen(fixture->files), 0);
+	(void)add(fixture, 8, 0, identity_of("/lib/gone.so", "gone", 0));
+	(void)add(fixture, 8, 0, identity_of("/lib/gone.so", "gone", 0));
+	(void)add(fixture, 8, 0, identity_of("/lib/there.so", "same", 0));
+	assert_int_equal(file_table_count_unseen(fixture->files), 2);
+	fake_proc_write(&fixture->proc, "9/root/lib/there.so", "IDsame 1");
+	(void)add(fixture, 9, 0, identity_of("/lib/there.so", "same", 0));
+	assert_int_equal(file_table_count_unseen(fixture->files), 1);
+}
+
 /* Of containers of one image: the table has the file already, and does not keep the copy. */
 static void each_opened_file_is_told(void **state)
 {
@@ -945,6 +959,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_opened_file_is_told),
+		TEST(files_that_were_gone_at_once_are_counted),
 		TEST(the_mapped_range_comes_before_the_path),
 		TEST(a_deleted_file_keeps_its_bytes),
 		TEST(a_mapped_range_that_holds_another_file_now_is_refused),
