@@ -56,6 +56,7 @@ struct mapped_file {
 	/* The content that is mapped, if the file is open: fd may have another one by now. */
 	struct file_version version;
 	uint64_t first_ns;     /* if not open: time of its first mapping */
+	uint64_t num_lost;     /* as the listener counts, when it was reported */
 	bool was_opened_later; /* if not open: as another entry, since its owner is not trusted */
 };
 
@@ -104,6 +105,7 @@ struct opened_mapping {
 	uid_t owner;
 	bool is_copy;
 	bool is_elf;
+	bool is_again; /* it was known, and the listener has lost it */
 	struct file_version version;
 	const struct mapped_range *range;
 };
@@ -114,6 +116,11 @@ struct opened_mapping {
  */
 struct opened_listener {
 	void (*on_opened)(const struct opened_mapping *mapping, void *context);
+	/*
+	 * How often the listener has lost a file since. If that has grown since a content was reported,
+	 * its next mapping is reported, too. NULL: never.
+	 */
+	uint64_t (*count_lost)(dev_t device, ino_t inode, void *context);
 	void *context;
 };
 

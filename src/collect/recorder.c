@@ -325,7 +325,18 @@ static struct runtime_sources get_runtime_sources(const struct recorder *recorde
 
 static void on_opened(const struct opened_mapping *mapping, void *context)
 {
-	allocator_follower_add(context, mapping);
+	const struct recorder *recorder = context;
+
+	allocator_follower_add(recorder->follower, mapping);
+}
+
+/* A file whose probes were taken away is followed again, whatever it contains by now. */
+static uint64_t count_lost(dev_t device, ino_t inode, void *context)
+{
+	const struct recorder *recorder = context;
+	const struct leased_file file = {device, inode};
+
+	return recorder->sampler ? sampler_count_let_go(recorder->sampler, &file) : 0;
 }
 
 static int attach_sites(void *sampler, size_t event, const struct probe_site *sites, size_t count)
@@ -355,7 +366,7 @@ static int make_follower(struct recorder *recorder)
 	if (err)
 		return err;
 	file_table_set_listener(recorder->files,
-				&(struct opened_listener){on_opened, recorder->follower});
+				&(struct opened_listener){on_opened, count_lost, recorder});
 	return 0;
 }
 

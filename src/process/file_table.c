@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -391,6 +392,16 @@ static int add_file(struct file_table *table, const char *path, uint32_t *ret)
 	return 0;
 }
 
+static uint64_t count_lost(const struct file_table *table, const struct mapped_file *file)
+{
+	const struct opened_listener *listener = &table->listener;
+
+	return listener->count_lost && file->fd >= 0
+		       ? listener->count_lost(makedev(file->dev_major, file->dev_minor),
+					      file->inode, listener->context)
+		       : 0;
+}
+
 /*
  * The file has been opened: from now on its identity is that of the open file. Takes ownership of
  * the descriptor.
@@ -409,6 +420,7 @@ static int set_open(struct file_table *table, uint32_t number, const struct file
 	file->is_elf = opened->is_elf;
 	file->version = opened->version;
 	set_identity(file, identity);
+	file->num_lost = count_lost(table, file);
 	table->num_open++;
 	return index_file(table, number);
 }
@@ -746,11 +758,36 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 	return add_unopened(table, range, identity, false, opened.another_was_found, ret);
 }
 
+/* A known file was mapped. */
+static void tell_again(const struct file_table *table, const struct mapped_range *range,
+		       struct mapped_file *file)
+{
+	uint64_t num_lost = count_lost(table, file);
+	struct opened_mapping mapping = {
+		.path = file->path,
+		.fd = file->fd,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.inode = file->inode,
+		.owner = file->owner,
+		.is_copy = file->is_copy,
+		.is_elf = file->is_elf,
+		.is_again = true,
+		.range = range,
+	};
+
+	if (num_lost == file->num_lost || file_version_read(file->fd, &mapping.version))
+		return;
+	file->num_lost = num_lost;
+	table->listener.on_opened(&mapping, table->listener.context);
+}
+
 int file_table_add(struct file_table *table, const struct mapped_range *range,
 		   const struct file_identity *identity, uint32_t *ret)
 {
 	_cleanup_free_ char *path = copy_path(identity->path);
 	struct file_identity clean = *identity;
+	int err;
 
 	if (!path)
 		return -ENOMEM;
@@ -765,7 +802,10 @@ int file_table_add(struct file_table *table, const struct mapped_range *range,
 		*ret = FILE_NONE;
 		return 0;
 	}
-	return add_file_at_path(table, range, &clean, ret);
+	err = add_file_at_path(table, range, &clean, ret);
+	if (!err && *ret != FILE_NONE)
+		tell_again(table, range, &table->files.items[*ret]);
+	return err;
 }
 
 /* For files of a recording, whose numbers are the caller's: no index, each call adds one. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program that --alloc probes is overwritten in place while recording. The kernel keeps breakpoints at offsets of the file, so
 # that the new program would die of a signal within its own instructions: they are taken away before the first byte is written.
-# The content that is there by then is another one, which is followed again.
+# The content that is there by then is another one, which is followed again, and so is the first one when it is there again.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -32,21 +32,25 @@ head -c 1 go >/dev/null
 kill \$!
 wait \$!
 echo \$? >status
+cp -p '$load' program
+./program each 10 wait <go
 END
 
-cp "$load" "$TMPDIR/program"
+cp -p "$load" "$TMPDIR/program"
 start_recording --alloc -c 1 --buffer-size 64M -o "$TMPDIR/x.folded" --stats "$TMPDIR/x.json" -- bash "$TMPDIR/turns" 3>&-
 wait_until follows 1
 echo >&3
 wait_until follows 2
 echo >&3
+wait_until follows 3
+echo >&3
 end_recording
 # By our signal.
 [[ $(cat "$TMPDIR/status") = 143 ]] || fail "the program that took the place of a probed one ended with $(cat "$TMPDIR/status")"
-[[ $(stats_get "$TMPDIR/x.json" processes.overwritten_files) = 1 ]] || fail "one file was overwritten: $(cat "$TMPDIR/record.err")"
+[[ $(stats_get "$TMPDIR/x.json" processes.overwritten_files) = 2 ]] || fail "a file was overwritten twice: $(cat "$TMPDIR/record.err")"
 grep -q 'overwritten' "$TMPDIR/record.err" || fail "the summary does not tell of it: $(cat "$TMPDIR/record.err")"
-# All that the first content has allocated, which has lost its names by now, and the little of a libc that starts.
-each=$((10 * (1000 + 2 * 1700 + (1 << 20) + 1100 + 1200 + 1300 + 1400 + 1536 + 1600)))
+# All that the first content has allocated, twice, and the little of a libc that starts.
+each=$((20 * (1000 + 2 * 1700 + (1 << 20) + 1100 + 1200 + 1300 + 1400 + 1536 + 1600)))
 expect_between "bytes of the first content" "$(folded_match "$TMPDIR/x.folded" '^program')" "$each" $((each + 500000))
 expect_account_adds_up "$TMPDIR/x.json"
 exec 3>&-

@@ -464,9 +464,10 @@ static bool is_wanted(struct allocator_follower *follower, const struct opened_m
 	uint32_t place;
 
 	if (!mapping->is_elf || mapping->path[0] != '/' ||
-	    seen_contents_find(&follower->seen, &content) != HASH_INDEX_NONE)
+	    (!mapping->is_again &&
+	     seen_contents_find(&follower->seen, &content) != HASH_INDEX_NONE))
 		return false;
-	if (mapped_files_have(follower->at_start, &id)) {
+	if (!mapping->is_again && mapped_files_have(follower->at_start, &id)) {
 		/* It was looked into at the start, and is run now. */
 		if (mapped_files_have(follower->unknown, &id) &&
 		    !seen_contents_add(&follower->seen, &content, &place))
@@ -475,7 +476,7 @@ static bool is_wanted(struct allocator_follower *follower, const struct opened_m
 	}
 	*ret_payer = follower->opts.is_shared ? find_payer(mapping) : mapping->owner;
 	if (owner_shares_take(&follower->looks, *ret_payer, 1) > 0 &&
-	    !seen_contents_add(&follower->seen, &content, &place))
+	    !seen_contents_intern(&follower->seen, &content, &place))
 		return true;
 	count_unread(follower, 1);
 	return false;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -48,6 +49,11 @@ struct event_program {
 	struct event_times times; /* of CPUs that went offline */
 };
 
+struct let_go_file {
+	struct leased_file file;
+	uint64_t count; /* how often its probes were taken away */
+};
+
 struct sampler {
 	struct sampler_opts opts;
 	struct sampling_program *program;
@@ -56,6 +62,8 @@ struct sampler {
 	struct probe_keeper *keeper;                /* NULL: no programs are probed */
 	struct file_leases *leases;                 /* likewise */
 	struct left_probes left_probes;
+	pthread_mutex_t let_go_lock;      /* protects the next one */
+	ARRAY(struct let_go_file) let_go; /* files whose probes were taken away */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* without events: hardware cycles; else the software event cpu-clock */
@@ -171,15 +179,56 @@ static int load_first(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
+/* The lock is held. NULL: never let go of. */
+static struct let_go_file *find_let_go(const struct sampler *sampler,
+				       const struct leased_file *file)
+{
+	array_for_each (&sampler->let_go, item)
+		if (item->file.device == file->device && item->file.inode == file->inode)
+			return item;
+	return NULL;
+}
+
+uint64_t sampler_count_let_go(struct sampler *sampler, const struct leased_file *file)
+{
+	const struct let_go_file *found;
+	uint64_t count;
+
+	pthread_mutex_lock(&sampler->let_go_lock);
+	found = find_let_go(sampler, file);
+	count = found ? found->count : 0;
+	pthread_mutex_unlock(&sampler->let_go_lock);
+	return count;
+}
+
+static void count_let_go(struct sampler *sampler, const struct leased_file *file)
+{
+	struct let_go_file *found;
+
+	pthread_mutex_lock(&sampler->let_go_lock);
+	found = find_let_go(sampler, file);
+	if (!found) {
+		found = array_add(&sampler->let_go);
+		if (found)
+			*found = (struct let_go_file){.file = *file};
+	}
+	if (found)
+		found->count++;
+	pthread_mutex_unlock(&sampler->let_go_lock);
+}
+
 /* Until a probe is away, a call may count twice; later it would be missing. */
 static bool let_go(void *context, const struct leased_file *file)
 {
-	const struct sampler *sampler = context;
+	struct sampler *sampler = context;
 	struct allocator_code *code = sampler->opts.allocator_code;
 
 	for (size_t i = 0; code && i < sampler->opts.num_events; i++)
 		allocator_code_end(code, i, file->device, file->inode, clock_now_ns());
-	return probe_keeper_let_go(sampler->keeper, file, MS_TO_LET_GO) != -ETIMEDOUT;
+	if (probe_keeper_let_go(sampler->keeper, file, MS_TO_LET_GO) == -ETIMEDOUT)
+		return false;
+	count_let_go(sampler, file);
+	return true;
 }
 
 static bool probes_programs(const struct sampler *sampler)
@@ -199,8 +248,7 @@ static int prepare_probes(struct sampler *sampler)
 
 	if (err)
 		return err;
-	return file_leases_new(&(struct file_leases_user){let_go, sampler},
-			       &sampler->leases);
+	return file_leases_new(&(struct file_leases_user){let_go, sampler}, &sampler->leases);
 }
 
 static int load(struct sampler *sampler, struct error *error)
@@ -230,6 +278,7 @@ int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct er
 	if (!sampler)
 		return -ENOMEM;
 	sampler->opts = *opts;
+	pthread_mutex_init(&sampler->let_go_lock, NULL);
 	sampler->rings.epoll_fd = -1;
 	if (!sampler->opts.ring_bytes)
 		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
@@ -254,6 +303,8 @@ void sampler_free(struct sampler *sampler)
 	/* Its thread uses the keeper. */
 	file_leases_free(sampler->leases);
 	probe_keeper_free(sampler->keeper);
+	array_release(&sampler->let_go);
+	pthread_mutex_destroy(&sampler->let_go_lock);
 	bpf_rings_release(&sampler->rings);
 	array_for_each (&sampler->event_programs, program) {
 		sampling_program_free(program->ticks);

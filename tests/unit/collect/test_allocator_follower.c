@@ -332,6 +332,23 @@ static void each_content_is_looked_into_once(void **state _unused_)
 	assert_string_equal(looked_at, "/late,/new,/newer,");
 }
 
+/* Its probes were taken away: the same content may be there again. */
+static void a_lost_content_is_looked_into_again(void **state _unused_)
+{
+	struct opened_mapping mapping = describe("/at_start", 1, 0);
+
+	add("/late", 2, 0);
+	mapping.is_again = true;
+	allocator_follower_add(follower, &mapping);
+	mapping = describe("/late", 2, 0);
+	mapping.is_again = true;
+	allocator_follower_add(follower, &mapping);
+	add("/late", 2, 0);
+	work();
+	assert_string_equal(looked_at, "/late,/at_start,/late,");
+	assert_int_equal(finish().num_followed, 3);
+}
+
 static void other_mappings_are_skipped(void **state _unused_)
 {
 	struct opened_mapping mapping = describe("/text", 2, 0);
@@ -599,6 +616,7 @@ int main(void)
 		TEST(an_allocator_is_probed_for_each_event),
 		TEST(only_allocators_need_it),
 		TEST(each_content_is_looked_into_once),
+		TEST(a_lost_content_is_looked_into_again),
 		TEST(other_mappings_are_skipped),
 		TEST(files_without_allocator_are_not_counted),
 		TEST(files_that_cannot_be_read_are_counted),

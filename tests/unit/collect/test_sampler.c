@@ -127,6 +127,7 @@ static struct off_cpu_program_opts off_cpu_opts;
 static bool is_in_namespace;
 static unsigned int num_started, num_stopped, num_waited_for, num_waits, num_let_go;
 static int keeper_error;
+static unsigned int num_code_ends;
 static struct file_leases_user leases_user;
 static unsigned int num_leases, num_leases_started;
 static int last_ring_fd;
@@ -239,6 +240,15 @@ int counted_program_attach_sites(struct counted_program *program _unused_,
 				 const struct probe_site *sites _unused_, size_t count)
 {
 	return -(int)count;
+}
+
+/* Before a probe is away. */
+void allocator_code_end(struct allocator_code *code, size_t event, dev_t device _unused_,
+			ino_t inode _unused_, uint64_t until_ns)
+{
+	assert_ptr_equal(code, &num_code_ends);
+	assert_true(event < 4 && until_ns > 0);
+	num_code_ends++;
 }
 
 int probe_keeper_new(struct probe_keeper **ret)
@@ -494,6 +504,7 @@ static int set_up(void **state _unused_)
 	num_started = num_stopped = num_waited_for = num_waits = 0;
 	num_let_go = num_leases_started = 0;
 	keeper_error = 0;
+	num_code_ends = 0;
 	last_ring_fd = -1;
 	times_read = 0;
 	is_in_namespace = is_filter_full = false;
@@ -808,6 +819,7 @@ static void make_probed(void)
 {
 	static struct probe probe = {.kind = PROBE_UPROBE};
 
+	opts.allocator_code = (struct allocator_code *)&num_code_ends;
 	events[1].kind = EVENT_PROBE;
 	events[1].probe = &probe;
 	make(4);
@@ -826,13 +838,20 @@ static void a_probed_file_is_let_go_of(void **state _unused_)
 	assert_int_equal(num_leases, 1);
 	assert_int_equal(num_leases_started, 1);
 	assert_ptr_equal(counted_opts.leases, &leases_user);
+	assert_int_equal(sampler_count_let_go(sampler, &file), 0);
 	assert_true(leases_user.let_go(leases_user.context, &file));
 	assert_int_equal(num_let_go, 1);
+	assert_int_equal(num_code_ends, 4);
+	assert_int_equal(sampler_count_let_go(sampler, &file), 1);
 	keeper_error = -ETIMEDOUT;
 	assert_false(leases_user.let_go(leases_user.context, &file));
+	assert_int_equal(sampler_count_let_go(sampler, &file), 1);
 	/* There is nobody left who could. */
 	keeper_error = -EPIPE;
 	assert_true(leases_user.let_go(leases_user.context, &file));
+	assert_true(leases_user.let_go(leases_user.context, &(struct leased_file){9, 5}));
+	assert_int_equal(sampler_count_let_go(sampler, &file), 2);
+	assert_int_equal(sampler_count_let_go(sampler, &(struct leased_file){9, 5}), 1);
 	assert_int_equal(sampler_get_broken_leases(sampler).count, 3);
 	assert_int_equal(sampler_read_helper_cpu_ns(sampler), 12);
 }

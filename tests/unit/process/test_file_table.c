@@ -128,6 +128,44 @@ static void note_opened(const struct opened_mapping *mapping, void *context)
 	assert_true(pread(mapping->fd, told->content, sizeof(told->content) - 1, 0) > 0);
 }
 
+static uint64_t num_lost;
+
+static uint64_t count_lost(dev_t device _unused_, ino_t inode, void *context)
+{
+	const struct told *told = context;
+
+	return inode == told->last.inode ? num_lost : 0;
+}
+
+static void a_file_that_the_listener_has_lost_is_told_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct told told = {0};
+
+	num_lost = 0;
+	file_table_set_listener(fixture->files,
+				&(struct opened_listener){note_opened, count_lost, &told});
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDsame 1");
+	(void)add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
+	assert_false(told.last.is_again);
+	(void)add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
+	assert_int_equal(told.count, 1);
+	for (unsigned int i = 2; i < 4; i++) {
+		num_lost++;
+		(void)add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
+		(void)add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
+		assert_int_equal(told.count, i);
+		assert_true(told.last.is_again);
+		assert_int_equal(told.last.version.num_bytes, 8);
+	}
+	/* Another content, which is told since then. */
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDdiff 2");
+	(void)add(fixture, 8, 0, identity_of("/lib/a.so", "diff", 1));
+	assert_int_equal(told.count, 4);
+	(void)add(fixture, 8, 0, identity_of("/lib/a.so", "diff", 1));
+	assert_int_equal(told.count, 4);
+}
+
 static void files_that_were_gone_at_once_are_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -149,7 +187,8 @@ static void each_opened_file_is_told(void **state)
 	struct told told = {0};
 	uint32_t first;
 
-	file_table_set_listener(fixture->files, &(struct opened_listener){note_opened, &told});
+	file_table_set_listener(fixture->files,
+				&(struct opened_listener){note_opened, NULL, &told});
 	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDsame 1");
 	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDsame 2");
 	first = add(fixture, 8, 0, identity_of("/lib/a.so", "same", 1));
@@ -959,6 +998,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_opened_file_is_told),
+		TEST(a_file_that_the_listener_has_lost_is_told_again),
 		TEST(files_that_were_gone_at_once_are_counted),
 		TEST(the_mapped_range_comes_before_the_path),
 		TEST(a_deleted_file_keeps_its_bytes),
