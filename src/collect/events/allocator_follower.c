@@ -32,7 +32,7 @@
  */
 #define MAX_LOOKS    16384
 #define MAX_FOLLOWED 64
-#define MAX_QUEUED   128
+#define MAX_QUEUED   512
 /* Part of the limits that is left to root and ourselves. */
 #define PART_OF_TRUSTED 4
 /* Files between two checks whether all processes answer. */
@@ -88,6 +88,7 @@ struct allocator_follower {
 	pthread_mutex_t lock; /* protects the rest */
 	pthread_cond_t changed;
 	ARRAY(struct follower_job) jobs; /* waiting */
+	struct owner_shares waiting;     /* theirs */
 	size_t num_taken;                /* jobs that the thread has */
 	uint64_t until_ns;               /* end of looking, once it is closing */
 	bool has_ended;
@@ -291,6 +292,8 @@ static size_t take_jobs(struct allocator_follower *follower, struct follower_job
 				i++;
 				continue;
 			}
+			owner_shares_give_back(&follower->waiting, follower->jobs.items[i].payer,
+					       1);
 			ret[count++] = follower->jobs.items[i];
 			array_remove(&follower->jobs, i);
 		}
@@ -393,6 +396,7 @@ int allocator_follower_new(const struct allocator_follower_opts *opts,
 	follower->looks = make_shares(opts, MAX_LOOKS);
 	follower->followed = make_shares(opts, MAX_FOLLOWED);
 	follower->sites = make_shares(opts, PROBE_MAX_LATE_SITES);
+	follower->waiting = make_shares(opts, MAX_QUEUED);
 	pthread_mutex_init(&follower->lock, NULL);
 	init_condition(&follower->changed);
 	err = copy_events(follower);
@@ -488,11 +492,14 @@ static bool queue(struct allocator_follower *follower, const struct follower_job
 	struct follower_job *added = NULL;
 
 	pthread_mutex_lock(&follower->lock);
-	if (job->path && job->fd >= 0 && follower->jobs.length < MAX_QUEUED &&
-	    !atomic_load(&follower->is_closing))
+	if (job->path && job->fd >= 0 && !atomic_load(&follower->is_closing) &&
+	    owner_shares_take(&follower->waiting, job->payer, 1) > 0) {
 		added = array_add(&follower->jobs);
-	if (added)
-		*added = *job;
+		if (added)
+			*added = *job;
+		else
+			owner_shares_give_back(&follower->waiting, job->payer, 1);
+	}
 	pthread_cond_broadcast(&follower->changed);
 	pthread_mutex_unlock(&follower->lock);
 	return added;
@@ -620,6 +627,7 @@ bool allocator_follower_free(struct allocator_follower *follower)
 	owner_shares_release(&follower->looks);
 	owner_shares_release(&follower->followed);
 	owner_shares_release(&follower->sites);
+	owner_shares_release(&follower->waiting);
 	seen_contents_release(&follower->seen);
 	pthread_cond_destroy(&follower->changed);
 	pthread_mutex_destroy(&follower->lock);

@@ -45,3 +45,12 @@ int owner_shares_take(struct owner_shares *shares, uid_t owner, size_t amount)
 	shares->taken += amount;
 	return 1;
 }
+
+void owner_shares_give_back(struct owner_shares *shares, uid_t owner, size_t amount)
+{
+	shares->taken -= amount;
+	if (!shares->is_shared || file_owner_is_trusted(owner))
+		return;
+	shares->taken_by_users -= amount;
+	find_share(shares, owner)->amount -= amount;
+}

@@ -35,5 +35,7 @@ void owner_shares_release(struct owner_shares *shares);
 
 /* Take an amount for this owner. Returns 1, 0 (not enough is left), or -ENOMEM. */
 _must_check_ int owner_shares_take(struct owner_shares *shares, uid_t owner, size_t amount);
+/* Give back a part of it. */
+void owner_shares_give_back(struct owner_shares *shares, uid_t owner, size_t amount);
 
 #endif

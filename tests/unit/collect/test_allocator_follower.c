@@ -515,12 +515,28 @@ static void the_queue_has_a_limit(void **state _unused_)
 	assert_int_equal(finish().num_unread, 5);
 }
 
+/* While the thread is busy with the files of one user, those of others wait, too. */
+static void a_user_leaves_room_in_the_queue(void **state _unused_)
+{
+	for (uint64_t i = 0; i < MAX_QUEUED; i++)
+		add("/many", 10 + i, USER);
+	assert_int_equal(follower->jobs.length, MAX_QUEUED * 3 / 8);
+	add("/of_another", 10000, USER + 1);
+	add("/of_root", 10001, 0);
+	assert_int_equal(follower->jobs.length, MAX_QUEUED * 3 / 8 + 2);
+	work();
+	assert_int_equal(follower->waiting.taken, 0);
+	for (uint64_t i = 0; i < MAX_QUEUED; i++)
+		add("/more", 20000 + i, USER);
+	assert_int_equal(follower->jobs.length, MAX_QUEUED * 3 / 8);
+}
+
 static void a_hundred_thousand_files_are_counted(void **state _unused_)
 {
 	find_error = -ENOENT;
 	for (uint64_t i = 0; i < 100000; i++) {
 		add("/many", 10 + i, USER);
-		if (follower->jobs.length == MAX_QUEUED)
+		if (follower->jobs.length == MAX_QUEUED / 4)
 			work();
 	}
 	work();
@@ -630,6 +646,7 @@ int main(void)
 		TEST(users_of_one_program_have_no_shares),
 		TEST(a_mapping_is_charged_to_the_user_of_its_process),
 		TEST(the_queue_has_a_limit),
+		TEST(a_user_leaves_room_in_the_queue),
 		TEST(a_hundred_thousand_files_are_counted),
 		TEST(files_of_root_are_first),
 		TEST(files_that_wait_at_the_end_are_looked_into),
