@@ -26,6 +26,15 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 #define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
 
+/*
+ * C libraries keep the bounds of a thread's stack at offsets from the thread pointer, in [FIRST,
+ * LAST]. Glibc 2.36 has them at 0x690, musl 1.2.3 at 0x48; versions may differ by some words.
+ */
+#define GLIBC_FIRST_BOUNDS 0x650
+#define GLIBC_LAST_BOUNDS  0x710
+#define MUSL_FIRST_BOUNDS  0x48
+#define MUSL_LAST_BOUNDS   0x50
+
 /* ---- code and its calls ---- */
 
 #define PC_REGISTER     ip

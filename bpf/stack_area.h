@@ -65,6 +65,116 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
+#define GLIBC_BOUNDS_WORDS 3
+#define MUSL_BOUNDS_WORDS  5
+#define MAX_BOUNDS_WORDS   ((GLIBC_LAST_BOUNDS - GLIBC_FIRST_BOUNDS) / 8 + GLIBC_BOUNDS_WORDS)
+
+struct thread_bounds {
+	__u64 words[MAX_BOUNDS_WORDS]; /* of the library's description of the thread */
+	__u64 low;                     /* of the usable memory, above the guard */
+	__u64 high;
+};
+
+PER_CPU(struct thread_bounds, thread_bounds);
+
+/* Maximum size of the library's data between the thread pointer and the end of the stack. */
+#define MAX_LIBRARY_BYTES (16ull << 10)
+
+static __always_inline bool are_bounds(__u64 low, __u64 high, __u64 thread_pointer)
+{
+	return low < thread_pointer && high > thread_pointer &&
+	       high - thread_pointer <= MAX_LIBRARY_BYTES;
+}
+
+/* Glibc's words: start of the memory, size, size of its guard. */
+static __always_inline bool take_glibc_bounds(struct thread_bounds *bounds, const __u64 *words,
+					      __u64 thread_pointer)
+{
+	__u64 low = words[0] + words[2];
+	__u64 high = words[0] + words[1];
+
+	if (low < words[0] || !are_bounds(low, high, thread_pointer))
+		return false;
+	bounds->low = low;
+	bounds->high = high;
+	return true;
+}
+
+/*
+ * Musl's words: start of the memory (0 if the program has provided it), size, top of the usable
+ * stack, size of that, size of the guard. The thread's data are above the top.
+ */
+static __always_inline bool take_musl_bounds(struct thread_bounds *bounds, const __u64 *words,
+					     __u64 thread_pointer)
+{
+	__u64 low = words[2] - words[3];
+	__u64 high = low - words[4] + words[1];
+
+	if (words[2] > thread_pointer || low >= words[2] || words[4] > low ||
+	    (words[0] ? words[0] + words[4] != low : words[4] != 0) ||
+	    !are_bounds(low, high, thread_pointer))
+		return false;
+	bounds->low = low;
+	bounds->high = high;
+	return true;
+}
+
+/*
+ * Find the bounds that the C library has noted for the thread's stack. Their values prove them: they
+ * agree with each other and with the thread pointer. Returns 1 if found. Not static: the verifier
+ * checks its loop once.
+ */
+__attribute__((noinline)) int find_glibc_bounds(__u64 thread_pointer)
+{
+	struct thread_bounds *bounds = get_per_cpu(&thread_bounds);
+
+	if (!bounds || bpf_probe_read_user(bounds->words, sizeof(bounds->words),
+					   (void *)(thread_pointer + GLIBC_FIRST_BOUNDS)))
+		return 0;
+	for (int i = 0; i <= MAX_BOUNDS_WORDS - GLIBC_BOUNDS_WORDS; i++)
+		if (take_glibc_bounds(bounds, bounds->words + i, thread_pointer))
+			return 1;
+	return 0;
+}
+
+/* The same for musl. The mapping may end with its last word. */
+__attribute__((noinline)) int find_musl_bounds(__u64 thread_pointer)
+{
+	struct thread_bounds *bounds = get_per_cpu(&thread_bounds);
+
+	if (!bounds)
+		return 0;
+	for (int offset = MUSL_FIRST_BOUNDS; offset <= MUSL_LAST_BOUNDS; offset += 8)
+		if (!bpf_probe_read_user(bounds->words, MUSL_BOUNDS_WORDS * sizeof(__u64),
+					 (void *)(thread_pointer + offset)) &&
+		    take_musl_bounds(bounds, bounds->words, thread_pointer))
+			return 1;
+	return 0;
+}
+
+/* Replace the mapping of a thread's own stack by the bounds that its library has noted, if it has. */
+static __always_inline void narrow_thread_area(struct wire_stack_area *area)
+{
+	const struct thread_bounds *bounds = get_per_cpu(&thread_bounds);
+
+	if (!bounds ||
+	    (!find_glibc_bounds(area->thread_pointer) && !find_musl_bounds(area->thread_pointer)))
+		return;
+	if (area->user_sp <= bounds->low) {
+		/* Other memory of the mapping. It ends where the thread's stack starts. */
+		area->kind = WIRE_STACK_OTHER;
+		area->thread_pointer = 0;
+		if (bounds->low < area->end)
+			area->end = bounds->low;
+		return;
+	}
+	area->kind = WIRE_STACK_BOUNDED_THREAD;
+	if (area->start < bounds->low)
+		area->start = bounds->low;
+	if (bounds->high < area->end)
+		area->end = bounds->high;
+}
+
 /* Start of Go's runtime.g, the same since Go 1.4. */
 struct goroutine {
 	__u64 low, high;
@@ -134,6 +244,8 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 	if (!is_of_go || goroutine.system_guard != NO_GUARD) {
 		if (bpf_find_vma(task, area->user_sp, describe_area, area, 0))
 			return -1;
+		if (area->kind == WIRE_STACK_THREAD)
+			narrow_thread_area(area);
 		if (area->kind != WIRE_STACK_OTHER)
 			return 0;
 	}

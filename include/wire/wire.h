@@ -181,11 +181,12 @@ _Static_assert(sizeof(struct wire_raw_sample) ==
 
 enum wire_stack_kind {
 	WIRE_STACK_NONE,
-	WIRE_STACK_MAIN,      /* the stack on which the program started */
-	WIRE_STACK_THREAD,    /* the thread's own, with the thread's own data above it */
-	WIRE_STACK_SIGNAL,    /* set by the thread for its signal handlers (sigaltstack) */
-	WIRE_STACK_OTHER,     /* some mapping */
-	WIRE_STACK_GOROUTINE, /* a goroutine's, or that of Go's scheduler (g0) */
+	WIRE_STACK_MAIN,           /* the stack on which the program started */
+	WIRE_STACK_THREAD,         /* the thread's own, with the thread's own data above it */
+	WIRE_STACK_SIGNAL,         /* set by the thread for its signal handlers (sigaltstack) */
+	WIRE_STACK_OTHER,          /* some mapping */
+	WIRE_STACK_GOROUTINE,      /* a goroutine's, or that of Go's scheduler (g0) */
+	WIRE_STACK_BOUNDED_THREAD, /* the thread's own, with the bounds that its C library has noted */
 };
 
 /*
@@ -196,11 +197,12 @@ struct wire_stack_area {
 	wire_u32 type; /* WIRE_STACK_AREA */
 	wire_u32 pid;
 	wire_u32 tid;
-	wire_u32 kind;           /* enum wire_stack_kind */
-	wire_u64 time_ns;        /* CLOCK_BOOTTIME */
-	wire_u64 generation;     /* as in wire_sample */
-	wire_u64 start;          /* of the whole mapping; exact for signals and goroutines */
-	wire_u64 end;            /* first byte after it */
+	wire_u32 kind;       /* enum wire_stack_kind */
+	wire_u64 time_ns;    /* CLOCK_BOOTTIME */
+	wire_u64 generation; /* as in wire_sample */
+	wire_u64
+		start; /* of the whole mapping; exact for signals, goroutines and bounded threads */
+	wire_u64 end;  /* first byte after it */
 	wire_u64 user_sp;        /* stack pointer in it */
 	wire_u64 thread_pointer; /* WIRE_STACK_THREAD: the stack is below it; else 0 */
 };

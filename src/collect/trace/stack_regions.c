@@ -142,7 +142,8 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 
 		if (area.kind == STACK_OTHER && area.end - area.start > MAX_OTHER_BYTES)
 			continue;
-		if ((area.kind == STACK_THREAD || area.kind == STACK_OTHER) &&
+		if (!area.has_exact_bounds &&
+		    (area.kind == STACK_THREAD || area.kind == STACK_OTHER) &&
 		    has_tops(&area, tops, &last_end)) {
 			if (area.kind == STACK_OTHER)
 				continue;
@@ -320,7 +321,7 @@ static int make_way(struct stack_regions *regions, struct region_map *map, struc
 	}
 	if (area->kind == STACK_SIGNAL || (known->kind == STACK_SIGNAL && !area->tid))
 		return 1;
-	if (known->mapping_start == mapping_start &&
+	if (!area->has_exact_bounds && known->mapping_start == mapping_start &&
 	    timeline_get_region(regions->timeline, other)->end != area->end)
 		return part_neighbours(regions, map, area, other);
 	region_map_remove(map, other);
@@ -361,7 +362,8 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 	uint32_t name;
 	int err;
 
-	if (area.kind == STACK_THREAD && area.end - area.start > MAX_THREAD_BYTES)
+	if (area.kind == STACK_THREAD && !area.has_exact_bounds &&
+	    area.end - area.start > MAX_THREAD_BYTES)
 		area.start = area.end - MAX_THREAD_BYTES;
 	/* A region is noted once it is declared: that must not lack memory. */
 	if (array_reserve(&regions->kernel_regions, regions->kernel_regions.length + 1))

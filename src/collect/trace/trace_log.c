@@ -165,6 +165,11 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 		if (thread_end && thread_end < ret->end)
 			ret->end = thread_end;
 		break;
+	case WIRE_STACK_BOUNDED_THREAD:
+		ret->kind = STACK_THREAD;
+		ret->tid = record->tid;
+		ret->has_exact_bounds = true;
+		break;
 	case WIRE_STACK_SIGNAL:
 		ret->kind = STACK_SIGNAL;
 		ret->tid = record->tid;

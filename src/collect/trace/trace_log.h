@@ -77,7 +77,8 @@ struct stack_area {
 	uint32_t process; /* id of the process table */
 	uint32_t tid;     /* of the owner; 0: unknown */
 	enum stack_kind kind;
-	bool is_lower_bound; /* the stack is larger than this known part */
+	bool is_lower_bound;   /* the stack is larger than this known part */
+	bool has_exact_bounds; /* STACK_THREAD: as the thread's library has noted them */
 };
 
 /*

@@ -22,6 +22,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(known_areas);
+	FAKE_PER_CPU(thread_bounds);
 	FAKE_PER_CPU(running_threads);
 	FAKE_PER_CPU(raw_budget);
 	FAKE_PER_CPU(hotspot_scratches);
@@ -551,6 +552,100 @@ static void a_thread_pointer_above_the_stack_marks_a_thread(void **state _unused
 		SP + 0x800);
 }
 
+#define THREAD_POINTER (SP + 0x800)
+
+/* A C library's description of the thread in memory; the kernel has joined its mapping with others. */
+static uint64_t *add_thread(size_t num_words)
+{
+	static uint64_t words[0x900 / 8];
+
+	memset(words, 0, sizeof(words));
+	words[0] = THREAD_POINTER;
+	task.mm = &memory;
+	memory.start_stack = 0;
+	task.thread.fsbase = THREAD_POINTER;
+	area = (struct vm_area_struct){.vm_start = SP - 0x8000, .vm_end = SP + 0x8000};
+	fake_memory_add(THREAD_POINTER, words, num_words * sizeof(*words));
+	tick.regs.sp = SP;
+	return words;
+}
+
+static void glibc_knows_the_bounds_of_a_threads_stack(void **state _unused_)
+{
+	uint64_t *words = add_thread(0x900 / 8) + 0x690 / 8;
+
+	words[0] = SP - 0x3000;
+	words[1] = 0x5000;
+	words[2] = 0x1000; /* the guard */
+	expect_area(1, WIRE_STACK_BOUNDED_THREAD, SP - 0x2000, SP + 0x2000);
+	/* Other memory is below it. */
+	tick.regs.sp = SP - 0x2000;
+	expect_area(2, WIRE_STACK_OTHER, SP - 0x8000, SP - 0x2000);
+	tick.regs.sp = SP - 0x1fff;
+	expect_area(3, WIRE_STACK_BOUNDED_THREAD, SP - 0x2000, SP + 0x2000);
+	/* The mapping is smaller. */
+	memset(get_per_cpu(&known_areas), 0, sizeof(struct known_areas));
+	area = (struct vm_area_struct){.vm_start = SP - 0x1800, .vm_end = SP + 0x1000};
+	expect_area(4, WIRE_STACK_BOUNDED_THREAD, SP - 0x1800, SP + 0x1000);
+}
+
+static void musl_knows_the_bounds_of_a_threads_stack(void **state _unused_)
+{
+	uint64_t *words = add_thread(200 / 8) + 0x48 / 8;
+
+	words[0] = SP - 0x3000;
+	words[1] = 0x5000;
+	words[2] = SP + 0x7e0; /* its own data are above */
+	words[3] = 0x27e0;
+	words[4] = 0x1000;
+	expect_area(1, WIRE_STACK_BOUNDED_THREAD, SP - 0x2000, SP + 0x2000);
+	/* The program has provided the memory. */
+	memset(get_per_cpu(&known_areas), 0, sizeof(struct known_areas));
+	words[0] = words[4] = 0;
+	words[1] = 0x4000;
+	expect_area(2, WIRE_STACK_BOUNDED_THREAD, SP - 0x2000, SP + 0x2000);
+	/* An older version has another word before. */
+	memset(get_per_cpu(&known_areas), 0, sizeof(struct known_areas));
+	memmove(words + 1, words, 5 * sizeof(*words));
+	words[0] = 1;
+	expect_area(3, WIRE_STACK_BOUNDED_THREAD, SP - 0x2000, SP + 0x2000);
+}
+
+/* Without bounds that agree with each other, the mapping is all that is known. */
+static void bounds_that_disagree_are_not_a_stacks(void **state _unused_)
+{
+	static const struct {
+		size_t offset;
+		uint64_t words[5];
+	} cases[] = {
+		{0x690, {SP - 0x3000, 0x3800, 0}}, /* ends at the thread pointer */
+		{0x690, {SP - 0x3000, 0x3801 + MAX_LIBRARY_BYTES, 0}}, /* ends too far above it */
+		{0x690, {THREAD_POINTER, 0x800, 0}},                   /* starts there */
+		{0x690, {SP - 0x3000, 0x5000, 0x3800}},                /* the guard is as large */
+		{0x690, {SP - 0x3000, 0x5000, UINT64_MAX}},
+		{0x48, {SP - 0x3000, 0x5000, SP + 0x7e0, 0x27e0, 0x2000}},
+		{0x48, {0, 0x4000, SP + 0x7e0, 0x27e0, 0x1000}},
+		{0x48, {SP - 0x3000, 0x5000, SP + 0x801, 0x2801, 0x1000}},
+		{0x48, {0, 0x4000, SP + 0x7e0, 0, 0}},
+		{0x48, {0, 0x2800, SP + 0x7e0, 0x27e0, 0}},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		void *made = NULL;
+		const struct wire_stack_area *sent;
+
+		(void)tear_down(&made);
+		(void)set_up(&made);
+		memcpy(add_thread(0x900 / 8) + cases[i].offset / 8, cases[i].words,
+		       sizeof(cases[i].words));
+		on_tick_with_areas(&tick);
+		sent = fake_record_last(WIRE_STACK_AREA);
+		if (sent->kind != WIRE_STACK_THREAD || sent->start != area.vm_start ||
+		    sent->end != area.vm_end)
+			fail_msg("case %zu: kind %u", i, sent->kind);
+	}
+}
+
 static void the_heap_is_no_stack(void **state _unused_)
 {
 	task.mm = &memory;
@@ -757,6 +852,9 @@ int main(void)
 		TEST(a_stack_area_is_sent_once),
 		TEST(a_full_ring_leaves_the_area_to_the_next_tick),
 		TEST(a_handler_has_its_signal_stack),
+		TEST(glibc_knows_the_bounds_of_a_threads_stack),
+		TEST(musl_knows_the_bounds_of_a_threads_stack),
+		TEST(bounds_that_disagree_are_not_a_stacks),
 		TEST(a_thread_pointer_above_the_stack_marks_a_thread),
 		TEST(the_heap_is_no_stack),
 		TEST(a_goroutine_has_the_bounds_of_its_descriptor),

@@ -156,6 +156,52 @@ static void stacks_that_touch_have_their_own_bounds(void **state)
 	stack_tops_release(&tops);
 }
 
+/* A stack with known bounds keeps them: below others, of any size, and if it replaces another one. */
+static void known_bounds_are_kept(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_stack_area area = {.type = WIRE_STACK_AREA,
+				       .kind = WIRE_STACK_BOUNDED_THREAD,
+				       .pid = 100,
+				       .tid = TID + 1,
+				       .start = 0x40000,
+				       .end = 0x40000 + (200 << 20),
+				       .time_ns = FIRST_NS};
+	struct stack_tops tops = {0};
+	const uint64_t inner = 0x50000;
+	struct stack_regions *regions;
+	struct stack_pointer pointer = {.address = 0x48000, .tid = TID + 1};
+	uint32_t found[2];
+
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+	/* A later thread has the memory. */
+	area.tid = TID + 2;
+	area.end = 0x60000;
+	area.time_ns = FIRST_NS + 10;
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+	/* A stack inside the stack. */
+	assert_int_equal(stack_tops_add(&tops, 0, inner), 0);
+	assert_int_equal(stack_tops_add(&tops, 0, 0x5f000), 0);
+	stack_tops_assign(&tops, 0, FIRST_NS, inner - 16, inner);
+	regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
+	assert_non_null(regions);
+	for (size_t i = 0; i < 2; i++) {
+		pointer.time_ns = FIRST_NS + 10 * i;
+		assert_int_equal(
+			stack_regions_find(regions, 0, fixture->process, &pointer, &found[i]), 0);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const struct stack_region *region =
+			timeline_get_region(fixture->timeline, found[i]);
+
+		assert_int_equal(region->start, 0x40000);
+		assert_int_equal(region->end, i ? 0x60000 : 0x40000 + (200 << 20));
+		assert_int_equal(region->kind, REGION_DECLARED);
+	}
+	stack_regions_free(regions);
+	stack_tops_release(&tops);
+}
+
 static int make_regions(void *context)
 {
 	const struct fixture *fixture = context;
@@ -217,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_stack_is_there_when_it_is_reported),
 		cmocka_unit_test(a_stack_that_is_reported_late_holds_the_pointers_in_it),
 		TEST(stacks_that_touch_have_their_own_bounds),
+		TEST(known_bounds_are_kept),
 		TEST(regions_without_memory_are_none),
 		cmocka_unit_test(a_region_that_lacked_memory_can_be_found_again),
 	};

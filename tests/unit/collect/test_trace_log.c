@@ -116,6 +116,25 @@ static void a_threads_stack_ends_with_the_page_of_its_own_data(void **state)
 	assert_int_equal(get_area(fixture, 1)->tid, 0);
 }
 
+/* Its thread pointer does not limit it. */
+static void a_bounded_threads_stack_is_taken_as_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct wire_stack_area area = {.kind = WIRE_STACK_BOUNDED_THREAD,
+					     .pid = 5,
+					     .tid = 5,
+					     .start = LOW + 16,
+					     .end = LOW + 9 * PAGE + 16,
+					     .thread_pointer = LOW + 3 * PAGE};
+
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+	assert_int_equal(get_area(fixture, 0)->kind, STACK_THREAD);
+	assert_int_equal(get_area(fixture, 0)->tid, 5);
+	assert_int_equal(get_area(fixture, 0)->start, LOW + 16);
+	assert_int_equal(get_area(fixture, 0)->end, LOW + 9 * PAGE + 16);
+	assert_true(get_area(fixture, 0)->has_exact_bounds);
+}
+
 static void malformed_areas_are_ignored(void **state)
 {
 	struct fixture *fixture = *state;
@@ -298,6 +317,7 @@ int main(void)
 		TEST(a_grown_stack_stays_one_area),
 		TEST(each_thread_has_its_signal_stack),
 		TEST(a_threads_stack_ends_with_the_page_of_its_own_data),
+		TEST(a_bounded_threads_stack_is_taken_as_it_is),
 		TEST(malformed_areas_are_ignored),
 		TEST(a_goroutine_replaces_areas_that_it_overlaps),
 		TEST(samples_come_back_in_the_order_of_time_and_cpu),
