@@ -62,6 +62,7 @@ void jitdump_free(struct jitdump *dump)
 {
 	if (!dump)
 		return;
+	growing_file_release(&dump->file);
 	jit_code_free(dump->code);
 	free(dump);
 }
@@ -336,8 +337,9 @@ int jitdump_refresh(struct jitdump *dump, int fd, uint64_t limit_bytes)
 		if (is_new)
 			continue;
 		err = jitdump_add_bytes(dump, chunk, (size_t)got, &used);
-		growing_file_note(&dump->file, dump->read_bytes, chunk,
-				  used < (uint64_t)got ? (size_t)used : (size_t)got);
+		if (growing_file_note(&dump->file, dump->read_bytes, chunk,
+				      used < (uint64_t)got ? (size_t)used : (size_t)got))
+			return -ENOMEM;
 		dump->read_bytes += used;
 		dump->total_bytes += used < (uint64_t)got ? used : (uint64_t)got;
 		if (err)

@@ -57,6 +57,7 @@ void perf_map_free(struct perf_map *map)
 {
 	if (!map)
 		return;
+	growing_file_release(&map->file);
 	jit_code_free(map->code);
 	free(map);
 }
@@ -169,7 +170,9 @@ static int add_chunk(struct perf_map *map, const char *chunk, size_t size)
 		map->is_in_long_line = true;
 		done = size;
 	}
-	growing_file_note(&map->file, map->read_bytes, chunk, done);
+	err = growing_file_note(&map->file, map->read_bytes, chunk, done);
+	if (err)
+		return err;
 	map->read_bytes += done;
 	return 0;
 }

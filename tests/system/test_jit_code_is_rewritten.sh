@@ -1,7 +1,7 @@
 #!/bin/bash
 # Code that a program makes again at the same address has the name of its time: by the growth of its
 # perf-map, and by the times in its jitdump; also when it writes the whole file again without a shorter
-# one between, or puts another file in its place. The program itself says how long each ran.
+# one between, changes only its middle and adds to its end, or puts another file in its place. The program itself says how long each ran.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -13,7 +13,7 @@ status=0
 ((status != 77)) || skip "the workload has no code for this machine"
 ((status == 0)) || fail "the workload ended with status $status"
 
-for kind in map dump foreign-dump anew-map anew-dump next-map next-dump; do
+for kind in map dump foreign-dump anew-map anew-dump next-map next-dump middle-map; do
     seconds=1
     [[ $kind = *-* && $kind != foreign-dump ]] && seconds=2.4
     record -F 999 -o "$TMPDIR/$kind.folded" -- "${in_own_tmp[@]}" ./rewrites "$seconds" "$kind" >"$TMPDIR/used"

@@ -1,9 +1,10 @@
 /* Runs code in memory that it makes again at the same address, the n-th generation as
    gen_even for 100 ms of CPU time, or as gen_odd for 50 ms. Names them in a perf-map, or in a jitdump with times of
-   CLOCK_MONOTONIC or of a clock of its own. Writes the whole file again for each generation (anew-), or another file in
-   its place (next-); then generations take four times as long. Says what CPU time they took:
-   rewrites SECONDS [anew-|next-]map|[anew-|next-]dump|foreign-dump [UID-THAT-OWNS-THE-DUMP], in the folder where that
-   goes. */
+   CLOCK_MONOTONIC or of a clock of its own. Writes the whole file again for each generation (anew-), another file in
+   its place (next-), or changes one name between many others and adds a line (middle-); then generations take four
+   times as long. Says what CPU time they took:
+   rewrites SECONDS [anew-|next-|middle-]map|[anew-|next-]dump|foreign-dump [UID-THAT-OWNS-THE-DUMP], in the folder
+   where that goes. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ struct load {
 };
 
 /* How a file is written: it grows, or is written whole for each generation, in its place or as another one. */
-enum writing { GROWS, ANEW, NEXT };
+enum writing { GROWS, ANEW, NEXT, MIDDLE };
 
 static int open_file(const char *path, enum writing writing)
 {
@@ -100,6 +101,21 @@ static void name_in_map(int fd, const unsigned char *start, unsigned generation)
 	dprintf(fd, "%lx %zx %s\n", (unsigned long)start, sizeof(code), get_name(generation));
 }
 
+/* One write: the file has all its lines at any time. */
+static void write_middle(int fd, const unsigned char *start, unsigned generation)
+{
+	static char text[1 << 20];
+	size_t length = 0;
+
+	for (unsigned i = 0; i <= 20000 + generation; i++)
+		length +=
+			(size_t)snprintf(text + length, sizeof(text) - length, "%lx %zx %-8s\n",
+					 (unsigned long)start + (i == 10000 ? 0 : (i + 1) * 64),
+					 sizeof(code), i == 10000 ? get_name(generation) : "other");
+	if (pwrite(fd, text, length, 0) != (ssize_t)length)
+		_exit(1);
+}
+
 static __attribute__((noinline)) void run_code(const unsigned char *start, uint64_t end_ns)
 {
 	void (*count_down)(long) = (void (*)(long))(uintptr_t)start;
@@ -112,9 +128,10 @@ int main(int argc, char **argv)
 {
 	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	const char *kind = argc < 3 ? "map" : argv[2];
-	enum writing writing = strncmp(kind, "anew-", 5) == 0   ? ANEW
-			       : strncmp(kind, "next-", 5) == 0 ? NEXT
-								: GROWS;
+	enum writing writing = strncmp(kind, "anew-", 5) == 0     ? ANEW
+			       : strncmp(kind, "next-", 5) == 0   ? NEXT
+			       : strncmp(kind, "middle-", 7) == 0 ? MIDDLE
+								  : GROWS;
 	int is_map = strstr(kind, "map") != NULL;
 	int is_foreign = strcmp(kind, "foreign-dump") == 0;
 	uint64_t used_ns[2] = {0};
@@ -136,18 +153,20 @@ int main(int argc, char **argv)
 		if (mprotect(memory, PAGE_BYTES, PROT_READ | PROT_EXEC))
 			return 1;
 		__builtin___clear_cache((char *)memory, (char *)memory + sizeof(code));
-		if (writing != GROWS && generation) {
+		if (writing == MIDDLE)
+			write_middle(fd, memory, generation);
+		if ((writing == ANEW || writing == NEXT) && generation) {
 			close(fd);
 			fd = is_map ? open_map(writing) : open_dump(is_foreign, NULL, writing);
 			if (fd < 0)
 				return 1;
 		}
-		if (is_map)
+		if (is_map && writing != MIDDLE)
 			name_in_map(fd, memory, generation);
-		else
+		else if (!is_map)
 			name_in_dump(fd, memory, is_foreign, generation);
 		/* A file that is written anew is longer than before, but its new name is at its start. */
-		for (unsigned i = 0; writing != GROWS && i < generation; i++) {
+		for (unsigned i = 0; (writing == ANEW || writing == NEXT) && i < generation; i++) {
 			if (is_map)
 				name_in_map(fd, memory + PAGE_BYTES, i);
 			else

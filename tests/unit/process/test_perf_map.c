@@ -455,7 +455,7 @@ static void a_long_file_that_is_written_anew_is_read_anew(_unused_ void **state)
 	perf_map_free(map);
 }
 
-/* Its size is the same, and so are its first and last bytes. */
+/* Its first and last bytes are the same; first also its size. */
 static void a_long_file_that_differs_in_its_middle_is_read_anew(_unused_ void **state)
 {
 	_cleanup_close_ int fd = file_of_many(20000);
@@ -484,6 +484,19 @@ static void a_long_file_that_differs_in_its_middle_is_read_anew(_unused_ void **
 	assert_int_equal(futimens(fd, times), 0);
 	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_int_equal(perf_map_get_total_bytes(map), 2 * end);
+	/* It has grown, too. */
+	middle[strlen(line) - 7] = 'h';
+	assert_int_equal(pwrite(fd, text, (size_t)end, 0), end);
+	assert_int_equal(pwrite(fd, "ffff0000 10 last\n", 17, end), 17);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 10000 * 16, "h10000");
+	assert_name(map, 0xffff0000, "last");
+	assert_int_equal(perf_map_get_total_bytes(map), 3 * end + 17);
+	/* Growth alone makes nothing be read again. */
+	assert_int_equal(pwrite(fd, "ffff1000 10 next\n", 17, end + 17), 17);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_name(map, 0xffff1000, "next");
+	assert_int_equal(perf_map_get_total_bytes(map), 3 * end + 34);
 	free(text);
 	perf_map_free(map);
 }
