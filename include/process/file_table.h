@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
 #include "process/file_version.h"
 
 #define FILE_BUILD_ID_MAX_BYTES 20
@@ -172,6 +173,39 @@ _must_check_ int file_table_add_sought(struct file_table *table,
  * build_id_differs   another file was found in its place
  */
 void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool build_id_differs);
+
+/*
+ * A file that is overwritten in place is so in the processes that have mapped it, too, without an
+ * event of the kernel. file_table_watch() watches all open ELF files from now on. Returns a descriptor
+ * that is readable when one was written, borrowed; or negative errno.
+ *
+ * Limit: files that are written through a shared mapping are not noticed.
+ */
+int file_table_watch(struct file_table *table);
+
+/* Pause after which a file that was written counts as complete. */
+#define FILE_WRITE_PAUSE_NS (50 * NS_PER_MS)
+
+/* A change of a watched file, to be applied to its mappings. */
+struct written_file {
+	uint64_t time_ns; /* from then on, the file had no or other content */
+	uint32_t file;    /* one with the device and inode */
+	bool is_complete; /* it has not been written for a moment */
+};
+
+/*
+ * Take the next change. Returns false if there was no change. To be called when the descriptor is
+ * readable, and now and then.
+ */
+bool file_table_take_written(struct file_table *table, uint64_t now_ns, struct written_file *ret);
+
+/*
+ * The number of the content that a mapping has after the change: the present one, or, if it is not
+ * complete, that of a file with build_id_differs. Returns 0 or -ENOMEM.
+ */
+_must_check_ int file_table_find_written(struct file_table *table,
+					 const struct written_file *written,
+					 const struct mapped_range *range, uint32_t *ret);
 
 /* Borrowed until the next file_table_add(). */
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);

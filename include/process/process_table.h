@@ -178,6 +178,9 @@ _must_check_ int process_table_on_comm(struct process_table *table, uint64_t tim
 _must_check_ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       const struct mapping *mapping,
 				       const struct file_identity *identity);
+/* A change that the file table has noticed. */
+_must_check_ int process_table_on_written(struct process_table *table, uint64_t time_ns,
+					  const struct written_file *written);
 _must_check_ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t pid);
 /* For another thread than the first. */
 void process_table_on_thread_exit(struct process_table *table, uint64_t time_ns, pid_t pid);

@@ -57,6 +57,7 @@ enum record_kind {
 	RECORD_RAW_REQUEST,
 	RECORD_SIDE_BAND,
 	RECORD_STACK_AREA,
+	RECORD_WRITTEN,
 };
 
 struct recorder {
@@ -244,6 +245,12 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return err;
 	if (kind == RECORD_SIDE_BAND)
 		return side_band_apply(recorder->side_band, time_ns, record, size);
+	if (kind == RECORD_WRITTEN) {
+		struct written_file written;
+
+		memcpy(&written, record, sizeof(written));
+		return process_table_on_written(recorder->processes, time_ns, &written);
+	}
 	is_ours = time_ns > recorder->from_ns && time_ns <= recorder->until_ns;
 	if (kind == RECORD_STACK_AREA)
 		return is_ours ? handle_area(recorder, record) : 0;
@@ -570,6 +577,20 @@ static void watch_code(struct recorder *recorder)
 		log_debug("perf-maps cannot be watched: %s", strerror(-fd));
 }
 
+/* Without a watch, a file that is overwritten is noticed when it is read. */
+static int watch_files(struct recorder *recorder)
+{
+	int fd = file_table_watch(recorder->files);
+
+	if (fd == -ENOMEM)
+		return fd;
+	if (fd >= 0)
+		watch_fd(fd, recorder);
+	else
+		log_debug("mapped files cannot be watched: %s", strerror(-fd));
+	return 0;
+}
+
 static int listen_to_cpus(struct recorder *recorder, struct error *error)
 {
 	_cleanup_free_ bool *online = calloc(recorder->num_possible_cpus, sizeof(*online));
@@ -765,6 +786,9 @@ static int open_all(struct recorder *recorder, struct error *error)
 		return err;
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	watch_code(recorder);
+	err = watch_files(recorder);
+	if (err)
+		return err;
 	err = sample_cpus(recorder, error);
 	if (err)
 		return err;
@@ -919,11 +943,26 @@ static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error 
 	return 0;
 }
 
+/* Files that were overwritten. */
+static int read_written(struct recorder *recorder)
+{
+	struct written_file written;
+	int err = 0;
+
+	while (!err && file_table_take_written(recorder->files, clock_now_ns(), &written))
+		err = event_queue_add(recorder->queue, written.time_ns, RECORD_WRITTEN, &written,
+				      sizeof(written));
+	return err;
+}
+
 /* now_ns   as of event_queue_drain() */
 static int read_rings(struct recorder *recorder, uint64_t now_ns)
 {
-	int err = side_band_read(recorder->side_band, read_samples_meanwhile, recorder);
+	int err = read_written(recorder);
 
+	if (err)
+		return err;
+	err = side_band_read(recorder->side_band, read_samples_meanwhile, recorder);
 	if (err)
 		return err;
 	err = read_samples(recorder);

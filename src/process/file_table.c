@@ -17,8 +17,12 @@
 #include "process/file_table.h"
 
 #include <assert.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -29,6 +33,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/intern.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "process/code_owner.h"
 #include "process/file_opener.h"
@@ -45,6 +50,15 @@
 #define FILE_BYTES     256
 /* Path of all files beyond this limit. */
 #define OVERFLOW_PATH "[too many files]"
+
+/* An inode that is watched. */
+struct watched_inode {
+	int watch;           /* of inotify */
+	uint32_t file;       /* open, the first one with this inode */
+	uint64_t written_ns; /* when writing was noticed last */
+	bool is_being_written;
+	bool is_noted; /* that has been taken */
+};
 
 /* Another device and inode of a file that is already known. */
 struct file_alias {
@@ -80,6 +94,10 @@ struct file_table {
 	size_t kept_bytes;
 	bool has_overflow_file;
 	uint32_t overflow_file;
+	int watch_fd;                        /* -1: nothing is watched */
+	ARRAY(struct watched_inode) watched; /* by watch */
+	size_t num_being_written;
+	uint64_t looked_ns; /* when the events of the watches were read before the last time */
 };
 
 /*
@@ -167,6 +185,7 @@ struct file_table *file_table_new(const char *proc_root, const struct file_build
 	if (reader)
 		table->reader = *reader;
 	table->max_open = open_files_limit();
+	table->watch_fd = -1;
 	if (!table->proc_root) {
 		file_table_free(table);
 		return NULL;
@@ -188,6 +207,8 @@ void file_table_free(struct file_table *table)
 	hash_index_release(&table->by_alias);
 	user_files_table_release(&table->users);
 	array_release(&table->aliases);
+	cleanup_closep(&table->watch_fd);
+	array_release(&table->watched);
 	slow_opener_free(table->slow_opener);
 	free(table->proc_root);
 	free(table);
@@ -402,6 +423,47 @@ static uint64_t count_lost(const struct file_table *table, const struct mapped_f
 		       : 0;
 }
 
+/* Without a watch, overwriting the file is noticed when it is read. */
+static int watch_file(struct file_table *table, uint32_t number)
+{
+	const struct mapped_file *file = &table->files.items[number];
+	struct watched_inode *added;
+	char path[32];
+	size_t place;
+	int watch;
+
+	if (table->watch_fd < 0 || file->fd < 0 || !file->is_elf || file->is_copy)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+	watch = inotify_add_watch(table->watch_fd, path, IN_MODIFY);
+	if (watch < 0) {
+		log_debug("%s: cannot watch it: %s", file->path, strerror(errno));
+		return 0;
+	}
+	place = array_count_front(&table->watched, item, item->watch < watch);
+	if (place < table->watched.length && table->watched.items[place].watch == watch)
+		return 0;
+	added = array_insert(&table->watched, place);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct watched_inode){.watch = watch, .file = number};
+	return 0;
+}
+
+int file_table_watch(struct file_table *table)
+{
+	if (table->watch_fd >= 0)
+		return table->watch_fd;
+	table->looked_ns = clock_now_ns();
+	table->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (table->watch_fd < 0)
+		return -errno;
+	for (uint32_t i = 0; i < table->files.length; i++)
+		if (watch_file(table, i))
+			return -ENOMEM;
+	return table->watch_fd;
+}
+
 /*
  * The file has been opened: from now on its identity is that of the open file. Takes ownership of
  * the descriptor.
@@ -422,7 +484,7 @@ static int set_open(struct file_table *table, uint32_t number, const struct file
 	set_identity(file, identity);
 	file->num_lost = count_lost(table, file);
 	table->num_open++;
-	return index_file(table, number);
+	return watch_file(table, number) ? -ENOMEM : index_file(table, number);
 }
 
 /* The kernel's data about a mapping, replaced by that of the open file where known. */
@@ -840,6 +902,147 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 		found->version = (struct file_version){0}; /* no file is unchanged then */
 	found->owner = fd >= 0 ? file_owner_get(fd) : FILE_OWNER_UNKNOWN;
 	table->num_open += fd >= 0;
+}
+
+static void note_written(struct file_table *table, struct watched_inode *inode, uint64_t now_ns)
+{
+	inode->written_ns = now_ns;
+	if (inode->is_being_written)
+		return;
+	inode->is_being_written = true;
+	inode->is_noted = false;
+	table->num_being_written++;
+}
+
+/* Events were lost. */
+static void note_all_changed(struct file_table *table, uint64_t now_ns)
+{
+	array_for_each (&table->watched, inode)
+		if (!mapped_file_is_unchanged(&table->files.items[inode->file]))
+			note_written(table, inode, now_ns);
+}
+
+static void note_event(struct file_table *table, const struct inotify_event *event, uint64_t now_ns)
+{
+	size_t place = array_count_front(&table->watched, item, item->watch < event->wd);
+
+	if (event->mask & IN_Q_OVERFLOW)
+		note_all_changed(table, now_ns);
+	else if (place < table->watched.length && table->watched.items[place].watch == event->wd)
+		note_written(table, &table->watched.items[place], now_ns);
+}
+
+/* Events without a name: the files are watched, not their directories. */
+static void read_watches(struct file_table *table, uint64_t now_ns)
+{
+	struct inotify_event events[256];
+	ssize_t got = read(table->watch_fd, events, sizeof(events));
+
+	for (ssize_t i = 0; i < got / (ssize_t)sizeof(*events); i++)
+		note_event(table, &events[i], now_ns);
+}
+
+/* Read the present content. Returns whether it is an ELF file, and was not written meanwhile. */
+static bool examine(const struct file_table *table, struct opened_file *opened)
+{
+	char magic[SELFMAG];
+	struct file_version version;
+
+	if (file_version_read(opened->fd, &opened->version) ||
+	    pread(opened->fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
+	    memcmp(magic, ELFMAG, SELFMAG) != 0)
+		return false;
+	if (!table->reader.read || table->reader.read(table->reader.context, opened->fd,
+						      opened->build_id, &opened->build_id_size))
+		opened->build_id_size = 0;
+	return !file_version_read(opened->fd, &version) &&
+	       file_version_is_same(&version, &opened->version);
+}
+
+/* Each content has a descriptor of its own: readers know it by that. */
+static int find_present_content(struct file_table *table, uint32_t number,
+				const struct mapped_range *range,
+				const struct file_identity *identity, uint32_t *ret)
+{
+	const struct mapped_file *file = &table->files.items[number];
+	struct opened_file opened = {
+		.fd = is_full(table) ? -1 : fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+		.known = FILE_NONE,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.inode = file->inode,
+		.is_elf = true,
+	};
+
+	if (opened.fd >= 0 && examine(table, &opened))
+		return add_opened(table, range, identity, &opened, ret);
+	cleanup_closep(&opened.fd);
+	return add_unopened(table, range, identity, false, true, ret);
+}
+
+int file_table_find_written(struct file_table *table, const struct written_file *written,
+			    const struct mapped_range *range, uint32_t *ret)
+{
+	const struct mapped_file *file = &table->files.items[written->file];
+	_cleanup_free_ char *path = strdup(file->path);
+	const struct file_identity identity = {
+		.path = path,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.inode = file->inode,
+	};
+
+	if (!path)
+		return -ENOMEM;
+	return written->is_complete
+		       ? find_present_content(table, written->file, range, &identity, ret)
+		       : add_unopened(table, range, &identity, false, true, ret);
+}
+
+/* The time of its latest change. The kernel has it early by a timer interrupt at most. */
+static uint64_t get_change_ns(const struct file_table *table, uint32_t file, uint64_t now_ns)
+{
+	struct file_version version;
+	uint64_t change_ns;
+
+	if (file_version_read(table->files.items[file].fd, &version))
+		return table->looked_ns;
+	change_ns = clock_from_calendar_ns(&version.changed);
+	if (change_ns < table->looked_ns)
+		return table->looked_ns;
+	return change_ns < now_ns ? change_ns : now_ns;
+}
+
+static bool take_written(struct file_table *table, struct watched_inode *inode, uint64_t now_ns,
+			 struct written_file *ret)
+{
+	*ret = (struct written_file){.time_ns = now_ns, .file = inode->file, .is_complete = true};
+	if (!inode->is_noted) {
+		inode->is_noted = true;
+		ret->time_ns = get_change_ns(table, inode->file, now_ns);
+		ret->is_complete = false;
+		return true;
+	}
+	if (now_ns - inode->written_ns < FILE_WRITE_PAUSE_NS)
+		return false;
+	inode->is_being_written = false;
+	table->num_being_written--;
+	return true;
+}
+
+bool file_table_take_written(struct file_table *table, uint64_t now_ns, struct written_file *ret)
+{
+	if (table->watch_fd < 0)
+		return false;
+	read_watches(table, now_ns);
+	for (size_t i = 0; i < table->watched.length && table->num_being_written; i++) {
+		struct watched_inode *inode = &table->watched.items[i];
+
+		if (inode->is_being_written && take_written(table, inode, now_ns, ret))
+			return true;
+	}
+	table->looked_ns = now_ns;
+	return false;
 }
 
 bool mapped_file_is_unchanged(const struct mapped_file *file)

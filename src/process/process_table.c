@@ -601,6 +601,71 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 		       : process_image_map(image, time_ns, &added);
 }
 
+static bool has_same_inode(const struct mapped_file *a, const struct mapped_file *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+static int find_replacement(struct process_table *table, const struct process_image *image,
+			    const struct written_file *written, const struct mapping *mapping,
+			    uint32_t *ret)
+{
+	const struct mapped_range range = {
+		.pid = (pid_t)image->process.pid,
+		.parent_pid = (pid_t)image->process.parent_pid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.time_ns = written->time_ns,
+	};
+
+	return *ret == FILE_NONE ? file_table_find_written(table->files, written, &range, ret) : 0;
+}
+
+/* replacement  FILE_NONE: not searched yet */
+static int replace_content(struct process_table *table, struct process_image *image,
+			   uint64_t time_ns, const struct written_file *written,
+			   uint32_t *replacement)
+{
+	_cleanup_(mapping_list_release) struct mapping_list before = {0};
+	uint32_t version = image->process.mappings_version;
+	int err = image->code ? mapping_list_share(&before, &image->code->mappings) : 0;
+
+	for (size_t i = 0; i < before.sorted.length && !err; i++) {
+		struct mapping mapping = before.sorted.items[i];
+
+		if (mapping.file == FILE_NONE ||
+		    !has_same_inode(file_table_get(table->files, mapping.file),
+				    file_table_get(table->files, written->file)))
+			continue;
+		err = find_replacement(table, image, written, &mapping, replacement);
+		if (err || mapping.file == *replacement)
+			continue;
+		mapping.file = *replacement;
+		mapping.since = 0;
+		err = process_image_map(image, time_ns, &mapping);
+	}
+	return err || image->process.mappings_version == version ? err : note_change(table, image);
+}
+
+int process_table_on_written(struct process_table *table, uint64_t time_ns,
+			     const struct written_file *written)
+{
+	uint32_t replacement = FILE_NONE;
+
+	array_for_each (&table->images, item) {
+		struct process_image *image = *item;
+		int err;
+
+		if (image->process.is_exited || is_known_already(image, time_ns) ||
+		    image != find_current(table, (pid_t)image->process.pid))
+			continue;
+		err = replace_content(table, image, time_ns, written, &replacement);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* The first one is remembered by name. */
 static void note_truncated_names(struct process_table *table, const struct process_image *image)
 {

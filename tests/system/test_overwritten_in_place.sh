@@ -1,6 +1,7 @@
 #!/bin/bash
 # A file that is overwritten in place keeps its inode, but is another file: no sample has names or unwind
-# rules of a content that its process did not map. With build IDs and without them.
+# rules of a content that its process did not map, or that was there at another time. With build IDs and without
+# them.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -8,17 +9,25 @@ need_command cc
 
 cat >"$TMPDIR/program.c" <<'C'
 #include "spin.h"
-static __attribute__((noinline)) void BURN(void)
+/* Both are at the same addresses in each library. */
+#ifdef IS_LIBRARY
+#define ALIGNED __attribute__((aligned(4096)))
+#else
+#define ALIGNED
+#endif
+/* By the rules of another frame, the caller is one that is further out. */
+static ALIGNED __attribute__((noinline)) void BURN(void *decoy)
 {
-	volatile char frame[FRAME];
+	void *volatile frame[FRAME / sizeof(void *)];
 
-	frame[0] = 0;
+	for (unsigned i = 0; i < FRAME / sizeof(void *); i++)
+		frame[i] = decoy;
 	spin_cpu_ns(400 * NS_PER_MS);
-	frame[FRAME - 1] = 0;
+	frame[0] = frame[1];
 }
-__attribute__((noinline)) int enter(void)
+ALIGNED __attribute__((noinline)) int enter(void)
 {
-	BURN();
+	BURN(__builtin_return_address(0));
 	return 0;
 }
 #ifndef IS_LIBRARY
@@ -30,17 +39,35 @@ int main(void)
 }
 #endif
 C
+# host PATH [OTHER]…: writes the others over the library that it has mapped, one after the other.
 cat >"$TMPDIR/host.c" <<'C'
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+static int overwrite(const char *path, const char *other)
+{
+	static char bytes[1 << 20];
+	int from = open(other, O_RDONLY);
+	int to = open(path, O_WRONLY);
+	ssize_t size = read(from, bytes, sizeof(bytes));
+
+	return size <= 0 || write(to, bytes, size) != size || close(from) || close(to);
+}
 int main(int argc, char **argv)
 {
-	void *library = dlopen(argv[argc - 1], RTLD_NOW);
+	void *library = dlopen(argv[1], RTLD_NOW);
 	int (*enter)(void);
 
 	if (!library)
 		return 1;
 	*(void **)&enter = dlsym(library, "enter");
-	return enter() + dlclose(library);
+	enter();
+	for (int i = 2; i < argc; i++) {
+		if (overwrite(argv[1], argv[i]))
+			return 1;
+		enter();
+	}
+	return dlclose(library);
 }
 C
 
@@ -65,7 +92,13 @@ expect_gone() {
     [[ $(folded_count "$TMPDIR/$1.own" "[truncated]") = 0 ]] || fail "$1: stacks are truncated"
 }
 
+# expect_no_decoy NAME: between main and the function that burns is the one that has called it.
+expect_no_decoy() {
+    ! grep -E ';main;([a-z]*_burn|\[p\.so\])(;[^[]|$| )' "$TMPDIR/$1.own" || fail "$1: these stacks have the decoy as caller"
+}
+
 cc -O2 -o "$TMPDIR/host" "$TMPDIR/host.c" -ldl
+# The kernel's time of a change is early by a timer interrupt at most: hence the pauses after a program's end.
 for id in sha1 none; do
     rm -f "$TMPDIR/p" "$TMPDIR/p.so"
     compile "$TMPDIR/old" old 64 -Wl,--build-id=$id
@@ -74,26 +107,42 @@ for id in sha1 none; do
     compile "$TMPDIR/new.so" new 3000 -Wl,--build-id=$id -DIS_LIBRARY -shared -fPIC
 
     # The content that ran is gone at the end.
-    record_script "once-$id" 'cp old p; ./p; cp new p'
+    record_script "once-$id" 'cp old p; ./p; sleep 0.05; cp new p'
     expect_no_frame "$TMPDIR/once-$id.own" new_burn
     expect_gone "once-$id"
 
-    record_script "both-$id" 'cp old p; ./p; cp new p; ./p'
+    record_script "both-$id" 'cp old p; ./p; sleep 0.05; cp new p; ./p'
     expect_no_frame "$TMPDIR/both-$id.own" old_burn
     expect_share "$TMPDIR/both-$id.own" "main;enter;new_burn" p 50 800
     expect_gone "both-$id"
 
-    record_script "library-$id" 'cat old.so >p.so; ./host ./p.so; cat new.so >p.so; ./host ./p.so'
+    record_script "library-$id" 'cat old.so >p.so; ./host ./p.so; sleep 0.05; cat new.so >p.so; ./host ./p.so'
     expect_no_frame "$TMPDIR/library-$id.own" old_burn
     expect_share "$TMPDIR/library-$id.own" "main;enter;new_burn" host 50 800
     expect_share "$TMPDIR/library-$id.own" "main" host 100 800
     expect_gone "library-$id"
+
+    # It is mapped meanwhile: its names are those of the content of each time, or missing for a moment.
+    record_script "mapped-$id" 'cat old.so >p.so; ./host ./p.so new.so'
+    expect_no_frame "$TMPDIR/mapped-$id.own" old_burn
+    expect_frame "$TMPDIR/mapped-$id.own" "main;enter;new_burn" 100
+    expect_no_decoy "mapped-$id"
+    record_script "restored-$id" 'cat old.so >p.so; ./host ./p.so new.so old.so'
+    expect_no_frame "$TMPDIR/restored-$id.own" new_burn
+    count=$(folded_count "$TMPDIR/restored-$id.own" old_burn)
+    echo "restored-$id: $count samples of old_burn, $(stats_get "$TMPDIR/restored-$id.json" frames.unnamed.build_id_differs) without a name"
+    ((count <= 900)) || fail "restored-$id: $count samples of old_burn, which ran for 0.8 s"
+    (($(folded_count "$TMPDIR/restored-$id.own" old_burn main) >= 100)) ||
+        fail "restored-$id: few whole stacks of the content that is back"
+    count=$(stats_get "$TMPDIR/restored-$id.json" frames.unnamed.build_id_differs)
+    ((count >= 100)) || fail "restored-$id: only $count frames without a name"
+    expect_no_decoy "restored-$id"
 done
 
 # The build ID shows that the first content is back.
 compile "$TMPDIR/old.so" old 64 -Wl,--build-id=sha1 -DIS_LIBRARY -shared -fPIC
 compile "$TMPDIR/new.so" new 3000 -Wl,--build-id=sha1 -DIS_LIBRARY -shared -fPIC
-record_script back 'for file in old new old; do cat $file.so >p.so; ./host ./p.so; done'
+record_script back 'for file in old new old; do sleep 0.05; cat $file.so >p.so; ./host ./p.so; done'
 expect_no_frame "$TMPDIR/back.own" new_burn
 expect_share "$TMPDIR/back.own" "main;enter;old_burn" host 66.7 1200
 expect_gone back

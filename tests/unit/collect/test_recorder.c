@@ -51,10 +51,12 @@ static uint64_t read_clock(void);
 #define process_table_finish_code        finish_code
 #define process_table_refresh_details    refresh_details
 #define process_table_get_stats          get_process_stats
+#define process_table_on_written         apply_written
 #define elf_files_new                    make_elf_files
 #define file_table_start_opener          start_opener
 #define file_table_get_opener            get_opener
 #define file_table_get_unopened_count    get_unopened
+#define file_table_take_written          take_written_file
 #define slow_opener_get_counts           get_opener_counts
 #define slow_opener_read_cpu_ns          get_opener_ns
 #define slow_opener_end                  end_opener
@@ -119,6 +121,25 @@ static pid_t alive;
 bool is_alive_of_test(pid_t id)
 {
 	return id == alive;
+}
+
+static struct written_file written_files[2];
+static size_t num_written;
+
+bool take_written_file(struct file_table *files _unused_, uint64_t time_ns,
+		       struct written_file *ret)
+{
+	assert_int_equal(time_ns, now_ns);
+	if (!num_written)
+		return false;
+	*ret = written_files[--num_written];
+	return true;
+}
+
+int apply_written(struct process_table *processes _unused_, uint64_t time_ns,
+		  const struct written_file *written)
+{
+	return tell("%u written at %llu,", written->file, (unsigned long long)time_ns);
 }
 
 int follow(struct side_band *side_band _unused_, pid_t pid)
@@ -760,6 +781,19 @@ static void records_go_to_whom_they_are_for(void **state _unused_)
 	recorder->runtimes = (void *)1;
 	assert_int_equal(on_record(&other, 4, recorder), 0);
 	expect_story("runtime of 4,");
+}
+
+static void files_that_were_written_are_handled_in_order_of_time(void **state _unused_)
+{
+	struct wire_sample sample = sample_of(50, 0);
+
+	written_files[0] = (struct written_file){.time_ns = 501, .file = 3};
+	written_files[1] = (struct written_file){.time_ns = 499, .file = 4};
+	num_written = 2;
+	assert_int_equal(on_record(&sample, sizeof(sample), recorder), 0);
+	assert_int_equal(read_written(recorder), 0);
+	assert_int_equal(event_queue_drain(recorder->queue, UINT64_MAX, handle, recorder), 0);
+	expect_story("4 written at 499,sample 500,3 written at 501,");
 }
 
 /* Mappings that were read are handled some time later, when the recorder is read again. */
@@ -1611,6 +1645,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(records_go_to_whom_they_are_for),
+		TEST(files_that_were_written_are_handled_in_order_of_time),
 		TEST(mappings_that_were_read_are_due_later),
 		TEST(processes_with_samples_are_followed),
 		TEST(children_may_be_left_out),

@@ -31,6 +31,13 @@ static int read_test_build_id(void *context _unused_, int fd, uint8_t *build_id,
 	return 0;
 }
 
+/* ELF files have it behind their magic. */
+static int read_elf_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
+{
+	*size = 4;
+	return pread(fd, build_id, 4, 4) == 4 ? 0 : -ENODATA;
+}
+
 struct fixture {
 	struct fake_proc proc;
 	struct file_table *files;
@@ -994,6 +1001,103 @@ static void a_content_that_was_not_seen_may_be_an_earlier_one(void **state)
 	assert_content(fixture, file, OLD_ELF);
 }
 
+static uint32_t find_written(struct fixture *fixture, const struct written_file *written)
+{
+	const struct mapped_range range = {
+		.pid = 8, .start = START, .end = END, .time_ns = written->time_ns};
+	uint32_t file;
+
+	assert_int_equal(file_table_find_written(fixture->files, written, &range, &file), 0);
+	return file;
+}
+
+static void overwrite(const struct fixture *fixture, const char *content)
+{
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+	_cleanup_close_ int fd = open(path.data, O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+}
+
+static void a_mapped_file_that_is_overwritten_is_noticed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct written_file written = {0};
+	uint64_t now_ns = clock_now_ns();
+	struct told told = {0};
+	uint32_t unknown;
+	uint32_t old;
+	uint32_t new;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	old = map_at(fixture, 8, 0);
+	assert_false(file_table_take_written(fixture->files, now_ns, &written));
+	assert_true(file_table_watch(fixture->files) >= 0);
+	assert_false(file_table_take_written(fixture->files, now_ns, &written));
+	fake_proc_append(&fixture->proc, "8/root/a.so", " and new");
+	assert_true(file_table_take_written(fixture->files, now_ns + 7, &written));
+	assert_true(written.time_ns >= now_ns && written.time_ns <= now_ns + 7);
+	assert_int_equal(written.file, old);
+	assert_false(written.is_complete);
+	unknown = find_written(fixture, &written);
+	assert_not_open(fixture, unknown, true);
+	/* Writing goes on. */
+	now_ns += FILE_WRITE_PAUSE_NS;
+	fake_proc_append(&fixture->proc, "8/root/a.so", "er");
+	assert_false(file_table_take_written(fixture->files, now_ns, &written));
+	now_ns += FILE_WRITE_PAUSE_NS;
+	assert_false(file_table_take_written(fixture->files, now_ns - 1, &written));
+	assert_true(file_table_take_written(fixture->files, now_ns, &written));
+	assert_int_equal(written.time_ns, now_ns);
+	assert_true(written.is_complete);
+	file_table_set_listener(fixture->files,
+				&(struct opened_listener){note_opened, NULL, &told});
+	new = find_written(fixture, &written);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.pid, 8);
+	assert_content(fixture, new, OLD_ELF " and newer");
+	assert_true(is_unchanged(fixture, new));
+	assert_false(is_unchanged(fixture, old));
+	assert_int_equal(map_at(fixture, 8, 0), new);
+	assert_int_equal(find_written(fixture, &written), new);
+	assert_false(file_table_take_written(fixture->files, now_ns, &written));
+	/* It is no ELF file any more. */
+	overwrite(fixture, "text");
+	assert_true(file_table_take_written(fixture->files, now_ns, &written));
+	assert_int_equal(find_written(fixture, &written), unknown);
+	now_ns += FILE_WRITE_PAUSE_NS;
+	assert_true(file_table_take_written(fixture->files, now_ns, &written));
+	assert_true(written.is_complete);
+	assert_int_equal(find_written(fixture, &written), unknown);
+}
+
+/* Here files are watched from the start. */
+static void a_content_that_is_back_is_the_same_file(void **state)
+{
+	struct fixture *fixture = *state;
+	struct written_file written = {0};
+	uint64_t now_ns = clock_now_ns();
+	const char *contents[] = {"\177ELFmine", "\177ELFelse", "\177ELFmine"};
+	uint32_t files[ARRAY_LENGTH(contents)];
+
+	file_table_free(fixture->files);
+	fixture->files = file_table_new(fixture->proc.root,
+					&(struct file_build_id_reader){read_elf_build_id, NULL});
+	assert_true(file_table_watch(fixture->files) >= 0);
+	fake_proc_write(&fixture->proc, "8/root/a.so", contents[0]);
+	files[0] = map_at(fixture, 8, 0);
+	for (size_t i = 1; i < ARRAY_LENGTH(contents); i++) {
+		overwrite(fixture, contents[i]);
+		assert_true(file_table_take_written(fixture->files, now_ns, &written));
+		now_ns += FILE_WRITE_PAUSE_NS;
+		assert_true(file_table_take_written(fixture->files, now_ns, &written));
+		files[i] = find_written(fixture, &written);
+	}
+	assert_int_not_equal(files[1], files[0]);
+	assert_int_equal(files[2], files[0]);
+	assert_true(is_unchanged(fixture, files[0]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1045,6 +1149,8 @@ int main(void)
 		TEST(a_modification_time_in_the_future_proves_nothing),
 		TEST(a_content_that_was_not_seen_is_no_later_one),
 		TEST(a_content_that_was_not_seen_may_be_an_earlier_one),
+		TEST(a_mapped_file_that_is_overwritten_is_noticed),
+		TEST(a_content_that_is_back_is_the_same_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -772,6 +772,51 @@ static void a_script_is_read_where_it_is_wanted_and_of_no_one_else(void **state)
 	assert_int_equal(process_table_set_script(fixture->table, UINT64_MAX, CHILD, "b"), 0);
 }
 
+/* It is so in each process that has mapped it, at these addresses only. */
+static void a_file_that_is_overwritten_is_another_one_in_its_mappings(void **state)
+{
+	struct fixture *fixture = *state;
+	struct written_file written = {0};
+	struct process *process;
+	uint64_t start_ns;
+	uint32_t version;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "\177ELF");
+	start_ns = clock_now_ns();
+	on_fork(fixture, start_ns, PID, 7);
+	on_mmap(fixture, start_ns, PID, 0x1000, 0x3000, "/lib/a.so");
+	on_mmap(fixture, start_ns, PID, 0x5000, 0x6000, "/lib/b.so");
+	on_fork(fixture, start_ns, CHILD, PID);
+	on_exit_of(fixture, start_ns, PID);
+	process = find(fixture, start_ns, CHILD, NO_GEN);
+	version = process->mappings_version;
+	written.file = process_find_mapping(process, 0x1000)->file;
+	assert_true(file_table_get(fixture->files, written.file)->fd >= 0);
+	for (size_t i = 0; i < 2; i++) {
+		const struct mapping *mapping;
+
+		written.time_ns = start_ns + 1 + i;
+		written.is_complete = i > 0;
+		assert_int_equal(
+			process_table_on_written(fixture->table, written.time_ns, &written), 0);
+		mapping = process_find_mapping(process, 0x2fff);
+		assert_int_equal(mapping->start, 0x1000);
+		assert_int_equal(mapping->file == written.file, i);
+		assert_int_equal(file_table_get(fixture->files, mapping->file)->build_id_differs,
+				 !i);
+		assert_true(process->mappings_version > version);
+		version = process->mappings_version;
+		assert_int_equal(process_get_replacing_version(process), version);
+		assert_mapped(fixture, process, 0x1000, "/lib/a.so");
+		assert_mapped(fixture, process, 0x5000, "/lib/b.so");
+	}
+	/* It has it already. */
+	assert_int_equal(process_table_on_written(fixture->table, start_ns + 3, &written), 0);
+	assert_int_equal(process->mappings_version, version);
+	process = find(fixture, start_ns + 3, PID, NO_GEN);
+	assert_int_equal(process_find_mapping(process, 0x1000)->file, written.file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -793,6 +838,7 @@ int main(void)
 		TEST(a_mapping_of_an_unknown_process_that_is_gone_counts),
 		TEST(a_library_at_the_place_of_another_replaces_it),
 		TEST(an_empty_mapping_is_ignored),
+		TEST(a_file_that_is_overwritten_is_another_one_in_its_mappings),
 		TEST(events_are_counted),
 		TEST(user_and_command_line_are_kept_where_they_are_wanted),
 		TEST(a_child_has_its_parents_command_line_and_another_program_has_its_own),
