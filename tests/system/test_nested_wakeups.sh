@@ -33,7 +33,7 @@ echo >"$TMPDIR/go"
 end_recording
 
 # Each round wakes both threads, one of them by a timer's interrupt.
-read -r _ _ rounds <"$TMPDIR/figures"
+read -r _ _ rounds _ <"$TMPDIR/figures"
 { read -r fired && read -r nested && read -r told; } < <(
     stats_get "$TMPDIR/stats.json" sched.fired sched.lost.nested sched.wakings)
 echo "$rounds rounds; $fired events, $nested wakeups lost, $told told"

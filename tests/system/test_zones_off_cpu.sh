@@ -26,8 +26,8 @@ int main(void)
 {
     STACKWIDE_ZONE("both");
     keep_busy(100000);
-    take_nap();
-    take_nap();
+    for (int i = 0; i < 9; i++)
+        take_nap();
     return 0;
 }
 END
@@ -44,14 +44,14 @@ for options in --sched ""; do
         /^ZONE_PARAM/ && $3 == "off_cpu_ns" { off[$2] = $4 }
         /^ZONE_END/ { print zone[$2], int(($3 - begin[$2]) / 1e6), int(off[$2] / 1e6) }' \
         "$TMPDIR/back.zones" >"$TMPDIR/found"
-    (($(grep -c . "$TMPDIR/found") == 4)) || fail "other zones: $(cat "$TMPDIR/found")"
+    (($(grep -c . "$TMPDIR/found") == 11)) || fail "other zones: $(cat "$TMPDIR/found")"
     naps=0
     busy=0
+    gaps=()
     while read -r name length off; do
         ((off <= length)) || fail "$name is off the CPU for longer than it is there: $off of $length ms"
-        # 1 ms: before it sleeps, and after it woke, a thread runs.
-        [[ $name != nap ]] || ((off >= 49 && length - off <= 1 + length / 10)) ||
-            fail "in a nap of $length ms the thread is off the CPU for $off"
+        [[ $name != nap ]] || ((off >= 49)) || fail "in a nap of $length ms the thread is off the CPU for $off"
+        [[ $name != nap ]] || gaps+=($((length - off)))
         [[ $name != busy ]] || ((length - off >= 90)) ||
             fail "of $length ms that kept a CPU busy for 100, $off are off it"
         [[ $name != nap ]] || naps=$((naps + off))
@@ -59,6 +59,9 @@ for options in --sched ""; do
         [[ $name != both ]] || ((off >= naps + busy)) ||
             fail "what is around naps of $naps ms and $busy ms more is off the CPU for $off"
     done <"$TMPDIR/found"
+    # Before it sleeps, and after it woke, a thread runs; now and then the host has its CPU meanwhile.
+    echo "naps are longer than the time off the CPU by ${gaps[*]} ms"
+    (($(printf '%s\n' "${gaps[@]}" | sort -n | sed -n 5p) <= 1)) || fail "most naps are too long by more than 1 ms"
 done
 grep -q off_cpu_ns "$TMPDIR/back.zones" && fail "without scheduling, a zone says how long it was off the CPU"
 exit 0

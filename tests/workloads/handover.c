@@ -2,8 +2,9 @@
  * Threads that wait for each other, and one that never waits: handover [SECONDS [FILE]].
  *
  * "ping" and "pong" hand a byte over through pipes while "burner" uses SECONDS of CPU time. Last
- * FILE (standard output) gets the burner's tid, its CPU time in ns, and how often ping went to sleep,
- * by the kernel's account: now and then it is slower than pong, and need not.
+ * FILE (standard output) gets the burner's tid, its CPU time in ns, how often ping went to sleep,
+ * by the kernel's account: now and then it is slower than pong, and need not; and the ns in which the
+ * burner had a CPU, which it also has while an interrupt or the host takes it.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@ static int to_ping[2];
 static uint64_t wanted_ns;
 static uint64_t num_sleeps;
 static uint64_t burnt_ns;
+static uint64_t on_cpu_ns;
 static long burner_tid;
 
 static void *run_ping(void *argument)
@@ -50,14 +52,31 @@ static void *run_pong(void *argument)
 	return NULL;
 }
 
+/* The time in run queues of the calling thread: the second number of its schedstat. */
+static uint64_t read_queue_ns(void)
+{
+	unsigned long long running, queued;
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+
+	if (!file || fscanf(file, "%llu %llu", &running, &queued) != 2)
+		abort();
+	fclose(file);
+	return queued;
+}
+
 static void *run_burner(void *argument)
 {
 	struct rusage usage;
+	uint64_t start_ns;
+	uint64_t queue_ns;
 
 	(void)argument;
 	pthread_setname_np(pthread_self(), "burner");
 	burner_tid = syscall(SYS_gettid);
+	queue_ns = read_queue_ns();
+	start_ns = read_clock_ns(CLOCK_MONOTONIC);
 	spin_cpu_ns(wanted_ns);
+	on_cpu_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns - (read_queue_ns() - queue_ns);
 	getrusage(RUSAGE_THREAD, &usage);
 	burnt_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
 		   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
@@ -80,7 +99,7 @@ int main(int argc, char **argv)
 	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
 	pthread_join(ping, NULL);
 	pthread_join(pong, NULL);
-	fprintf(file, "%ld %llu %llu\n", burner_tid, (unsigned long long)burnt_ns,
-		(unsigned long long)num_sleeps);
+	fprintf(file, "%ld %llu %llu %llu\n", burner_tid, (unsigned long long)burnt_ns,
+		(unsigned long long)num_sleeps, (unsigned long long)on_cpu_ns);
 	return fclose(file) ? 1 : 0;
 }
