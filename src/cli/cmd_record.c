@@ -155,9 +155,7 @@ static int start(struct record_command *session)
 	    !workload_release(&session->workload, session->options.command, &error))
 		return 0;
 	log_error("%s", error.message);
-	return workload_wait(&session->workload, 1000)
-		       ? workload_get_exit_status(&session->workload)
-		       : EXIT_FAILED;
+	return EXIT_FAILED;
 }
 
 static bool has_target_ended(struct record_command *session)

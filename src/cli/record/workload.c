@@ -24,9 +24,6 @@
 #include "base/stack_limit.h"
 #include "base/text.h"
 
-/* The exit statuses of a command that does not run, as those of shells, env and timeout. */
-enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
-
 /*
  * Drop capabilities that only stackwide was given, by its service or by setpriv: the command could
  * otherwise open files that only we may read. Those of root stay.
@@ -59,7 +56,6 @@ static void run_child(int gate_fd, int error_fd, char *const *argv,
 		      const struct workload_user *user, const struct stop_request *stop_request)
 {
 	char go;
-	bool is_user;
 	int failure;
 
 	stop_request_undo_in_child(stop_request);
@@ -68,13 +64,12 @@ static void run_child(int gate_fd, int error_fd, char *const *argv,
 	if (read(gate_fd, &go, 1) != 1)
 		_exit(1); /* the parent gave up */
 	failure = user ? become(user) : 0;
-	is_user = !failure;
-	if (is_user) {
+	if (!failure) {
 		execvpe(argv[0], argv, user ? user->environment : environ);
 		failure = errno;
 	}
 	(void)!write(error_fd, &failure, sizeof(failure));
-	_exit(!is_user ? 1 : failure == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+	_exit(1);
 }
 
 int workload_start(struct workload *workload, char *const *argv, const struct workload_user *user,

@@ -54,10 +54,7 @@ bool workload_has_ended(struct workload *workload);
 void workload_signal(const struct workload *workload, int number);
 /* Wait at most this long for its end. Returns whether it has ended. */
 bool workload_wait(struct workload *workload, int timeout_ms);
-/*
- * For a command that has ended: the exit status that a shell would show, also if its program could
- * not be run.
- */
+/* For a command that has ended: the exit status that a shell would show. */
 int workload_get_exit_status(const struct workload *workload);
 
 /* Kills it if it was never released. */
