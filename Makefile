@@ -43,7 +43,7 @@ LDLIBS  = $(PACKAGE_LIBS) -lbz2 -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
-SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
+SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/% src/base/static/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETONS  := $(patsubst %.bpf.c,$(G)/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -100,6 +100,15 @@ all: $(O)/stackwide  ## the program, at build/stackwide
 $(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
 	$(call say,LINK    ,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# One file for every Linux, with all libraries in it. It has its own functions where a static glibc would load others.
+STATIC_LIBS = $(shell $(PKGCONF) --static --libs $(LIBRARIES))
+STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections,--wrap=getpwnam,--wrap=getgrouplist,--wrap=dlopen
+static: $(O)/stackwide-static  ## one file that runs on any Linux, at build/stackwide-static
+
+$(O)/stackwide-static: $(O)/src/cli/main.o $(O)/src/base/static/c_library.o $(LIBRARY)
+	$(call say,LINK    ,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STATIC_LDFLAGS) -o $@ $^ $(STATIC_LIBS) -lbz2 -liberty -lpthread -lm
 
 $(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:$(G)/%=$(O)/%.o)
 	$(call say,AR      ,$@)
@@ -326,7 +335,7 @@ help:  ## this list
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(WORKLOADS:=.d) $(PROGRAMS:=.d)
-.PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check cppcheck lint format generated install uninstall dist clean help
+.PHONY: FORCE all static unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check cppcheck lint format generated install uninstall dist clean help
 # Made on the way to others, and kept. Without names, a header that is gone would make nothing anew.
 .SECONDARY: $(SKELETONS) $(SKELETONS:.skel.h=.bpf.o) $(PROTOS:=.h) $(PROTOS:=.c) $(G)/include/formats/svg/script.js.h $(G)/include/formats/svg/style.css.h
 .DELETE_ON_ERROR:
