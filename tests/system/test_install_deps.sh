@@ -58,6 +58,35 @@ PATH=$stub expect_status 1 bash "$REPO/scripts/install-deps"
 grep -q 'run: sudo .*install-deps$' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
 [[ ! -e $TMPDIR/called ]] || fail "ran the package manager without being root"
 
+# With sudo it runs itself by that.
+put_command sudo "echo \"\$*\" >'$TMPDIR/called'; exit 7"
+PATH=$stub expect_status 7 bash "$REPO/scripts/install-deps" --tests
+[[ $(cat "$TMPDIR/called") = "-- $REPO/scripts/install-deps --tests" ]] || fail "sudo was asked for $(cat "$TMPDIR/called")"
+
+# Another program holds apt's lock at first, then a mirror fails once.
+make_machine
+put_command sleep 'exit 0'
+put_command apt-cache 'echo Filename: known'
+echo 0 >"$TMPDIR/tries"
+# shellcheck disable=SC2016 # of the command
+put_command apt-get 'wanted=$*
+    case $wanted in
+    *--assume-no*) echo "Need to get 123 MB of archives." ;;
+    *update*)
+        tries=$(($(cat '"'$TMPDIR/tries'"') + 1)) && echo $tries >'"'$TMPDIR/tries'"'
+        ((tries != 1)) || { echo "E: Could not get lock /var/lib/apt/lists/lock" >&2 && exit 100; }
+        ((tries != 2)) || { echo "E: Failed to fetch" >&2 && exit 100; } ;;
+    *) echo "$wanted" >>'"'$TMPDIR/asked'"' ;;
+    esac'
+: >"$TMPDIR/asked"
+PATH=$stub expect_status 1 bash "$REPO/scripts/install-deps"
+[[ $(cat "$TMPDIR/tries") = 3 ]] || fail "the lists were asked for $(cat "$TMPDIR/tries") times"
+grep -q "waiting until another program" "$TMPDIR/err" || fail "it does not say that it waits"
+! grep -q "could not be updated" "$TMPDIR/err" || fail "it gave up"
+grep -q '^packages: .*gcc' "$TMPDIR/out" || fail "it does not say which packages"
+grep -q '^Need to get 123 MB' "$TMPDIR/out" || fail "it does not say how much"
+grep -q 'DPkg::Lock::Timeout=[1-9]' "$TMPDIR/asked" || fail "apt does not wait for its lock"
+
 expect_status 2 "$REPO/scripts/install-deps" --nonsense
 
 # What built this program is there.
