@@ -25,7 +25,7 @@ static volatile int num_returns;
 
 static __attribute__((noinline)) void burn(void)
 {
-	for (volatile int i = 0; i < 300000; i++)
+	for (volatile int i = 0; i < 3000000; i++)
 		;
 	num_returns++;
 }
@@ -56,6 +56,7 @@ int main(void)
 	return 0;
 }
 END
+# A system call in stripped code without frame pointers ends its stack: threads are made rarely.
 for program in dynamic static stripped; do
     options=()
     [[ $program = dynamic ]] || options=(-static)
