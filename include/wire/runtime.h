@@ -37,7 +37,8 @@
  *	7  src/collect/runtimes/NAME_stacks.c  its struct runtime_ops, and its row in runtime_ops.c
  *	8  include/profile/frame_kind.h        the kind of its frames
  *	9  src/base/script_name.c              its program by its command line (--root script)
- *	10 tests/unit/{runtime,bpf,collect}, tests/fuzz, tests/system, tests/bench/runtimes; README.md and the manual
+ *	10 tests/unit/{runtime,bpf,collect}, tests/fuzz, tests/system, tests/bench/runtimes; README.md,
+ *	   packaging/docs/languages.md, the manual
  *
  * An interpreter that is a named runtime now moves from one list to the other, and its row in src/runtime/find.c gets a
  * finder of its own.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Figures of the benchmarks are judged by their goals, and come into README's tables.
+# Figures of the benchmarks are judged by their goals, and come into the tables of README and of the benchmarks.
 # runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_command python3
@@ -41,11 +41,18 @@ expect_status 1 "$REPO/tests/bench/goals" "$TMPDIR/empty"
 # A row that was measured is written anew, all others stay.
 printf 'run\tstartup to first sample (perf: all but 100 ms)\tms\t118\t%s\t0.119\t-\t-\n' 991.6 >"$TMPDIR/rows"
 printf 'waiting\ta switch, record -a --off-cpu\tns\t2960.4\t2500\t1.184\t-\t-\n' >>"$TMPDIR/rows"
-cp "$REPO/README.md" "$TMPDIR/README.md"
-"$REPO/scripts/readme-figures" "$TMPDIR/rows" "$TMPDIR/README.md" >"$TMPDIR/out"
-has_line -F '| start to first sample | 118 ms | 992 ms (`perf record -a -g`) |' <"$TMPDIR/README.md" || fail "start is not in README"
+printf 'run\twritten, compilers\tMB\t3.5\t%s\t0.07\t-\t-\n' 50.04 >>"$TMPDIR/rows"
+cp "$REPO/README.md" "$REPO/packaging/docs/benchmarks.md" "$TMPDIR"
+documents=("$TMPDIR/README.md" "$TMPDIR/benchmarks.md")
+"$REPO/scripts/readme-figures" "$TMPDIR/rows" "${documents[@]}" >"$TMPDIR/out"
+has_line -F '| start to first sample | 118 ms | 992 ms (`perf record -a -g`) |' <"$TMPDIR/benchmarks.md" || fail "start is not in the benchmarks"
+# A row that two documents have is written into both.
+for document in "${documents[@]}"; do
+    has_line -F '| bytes written | 3.5 MB | 50.0 MB |' <"$document" || fail "bytes are not in $document"
+done
 ! has_line 'start to first sample:' <"$TMPDIR/out" || fail "said: $(cat "$TMPDIR/out")"
 # A row is whole or stays: of that wait its share is missing.
 has_line -F '`stackwide record -a --off-cpu`: not measured (' <"$TMPDIR/out" || fail "said: $(cat "$TMPDIR/out")"
-[[ $(diff "$REPO/README.md" "$TMPDIR/README.md" | grep -c '^>') -le 1 ]] || fail "other rows were changed"
-! has_line 'no such row' <"$TMPDIR/out" || fail "README lacks a row: $(cat "$TMPDIR/out")"
+[[ $(diff "$REPO/README.md" "$TMPDIR/README.md" | grep -c '^>') -le 1 ]] || fail "other rows of README were changed"
+[[ $(diff "$REPO/packaging/docs/benchmarks.md" "$TMPDIR/benchmarks.md" | grep -c '^>') -le 2 ]] || fail "other rows of the benchmarks were changed"
+! has_line 'no such row' <"$TMPDIR/out" || fail "the documents lack a row: $(cat "$TMPDIR/out")"
