@@ -49,8 +49,11 @@ LIBRARY    := $(O)/libstackwide.a
 SKELETONS  := $(patsubst %.bpf.c,$(G)/%.skel.h,$(wildcard bpf/*.bpf.c))
 # Messages of foreign formats, generated from src/formats/NAME/NAME.proto.
 PROTOS     := $(patsubst %.proto,$(G)/proto/%.pb-c,$(notdir $(wildcard src/formats/*/*.proto)))
-# Files that a source includes as one C string: svg/style.css as svg_style_css.
-EMBEDDED   := $(patsubst src/%,$(G)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css))
+# Topics of `stackwide help`.
+DOCUMENTS  := $(wildcard packaging/docs/*.md)
+# Files that a source includes as one C string: svg/style.css as svg_style_css, a topic as help_NAME_md.
+EMBEDDED   := $(patsubst src/%,$(G)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css)) \
+	$(patsubst packaging/docs/%,$(G)/include/cli/help/%.h,$(DOCUMENTS))
 GENERATED  := $(SKELETONS) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 # Fuzz targets, in the build folder of a clang with SAN=fuzzer-no-link,address,undefined. The linker lists the
@@ -148,10 +151,16 @@ $(O)/proto/%.pb-c.o: $(G)/proto/%.pb-c.c
 	$(call say,CC      ,$<)
 	$(Q)$(IN_FOLDER) $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
 
+# EMBED,NAME
+EMBED = { echo 'static const char $1[] =' && \
+	sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
 $(G)/include/%.h: src/%
 	$(call say,EMBED   ,$<)
-	$(Q)$(IN_FOLDER) { echo 'static const char $(notdir $(*D))_$(subst .,_,$(*F))[] =' && \
-		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
+	$(Q)$(IN_FOLDER) $(call EMBED,$(notdir $(*D))_$(subst .,_,$(*F)))
+
+$(G)/include/cli/help/%.md.h: packaging/docs/%.md
+	$(call say,EMBED   ,$<)
+	$(Q)$(IN_FOLDER) $(call EMBED,help_$*_md)
 
 $(G)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF     ,$<)
@@ -337,5 +346,5 @@ help:  ## this list
 	$(WORKLOADS:=.d) $(PROGRAMS:=.d)
 .PHONY: FORCE all static unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check cppcheck lint format generated install uninstall dist clean help
 # Made on the way to others, and kept. Without names, a header that is gone would make nothing anew.
-.SECONDARY: $(SKELETONS) $(SKELETONS:.skel.h=.bpf.o) $(PROTOS:=.h) $(PROTOS:=.c) $(G)/include/formats/svg/script.js.h $(G)/include/formats/svg/style.css.h
+.SECONDARY: $(SKELETONS) $(SKELETONS:.skel.h=.bpf.o) $(PROTOS:=.h) $(PROTOS:=.c) $(EMBEDDED)
 .DELETE_ON_ERROR:

@@ -14,10 +14,17 @@
 #include "base/attributes.h"
 #include "base/log.h"
 #include "base/stack_limit.h"
+#include "base/table_format.h"
 #include "base/text.h"
+#include "cli/help/document.h"
 #include "cli/help/format_help.h"
+#include "cli/help/topics.h"
 #include "cli/options/command.h"
 #include "cli/options/suggestion.h"
+#include "cli/options/terminal.h"
+
+#define HELP_INDENT  2
+#define HELP_COLUMNS 80
 
 /* The command that makes manuals and completions is for the build, and not listed. */
 static const struct command *find_command(const char *name)
@@ -28,8 +35,12 @@ static const struct command *find_command(const char *name)
 	return string_equals(command_generate.name, name) ? &command_generate : NULL;
 }
 
-/* Returns EXIT_USAGE. */
-static int report_unknown_command(const char *name)
+/*
+ * is_for_help  whether the name of a topic would do as well
+ *
+ * Returns EXIT_USAGE.
+ */
+static int report_unknown_command(const char *name, bool is_for_help)
 {
 	struct suggestion suggestion = {.wanted = name};
 
@@ -37,8 +48,11 @@ static int report_unknown_command(const char *name)
 		if (!(*command)->is_hidden)
 			suggestion_offer(&suggestion, (*command)->name);
 	suggestion_offer(&suggestion, "help");
-	suggestion_offer(&suggestion, "formats"); /* of help */
-	if (suggestion.word)
+	for (const struct topic *topic = topic_get_all(); topic->name && is_for_help; topic++)
+		suggestion_offer(&suggestion, topic->name);
+	if (topic_find(name))
+		log_error("unknown command '%s'; it is a topic: 'stackwide help %s'", name, name);
+	else if (suggestion.word)
 		log_error("unknown command '%s'; did you mean '%s'? 'stackwide help' lists all "
 			  "commands",
 			  name, suggestion.word);
@@ -47,24 +61,39 @@ static int report_unknown_command(const char *name)
 	return EXIT_USAGE;
 }
 
+static void print_topic_names(FILE *out)
+{
+	_cleanup_(text_release) struct text names = {0};
+	_cleanup_(text_release) struct text lines = {0};
+
+	for (const struct topic *topic = topic_get_all(); topic->name; topic++)
+		text_printf(&names, "%s%s", names.length ? " " : "", topic->name);
+	table_append_blanks(&lines, HELP_INDENT);
+	if (!names.failed)
+		table_append_words(&lines, names.data, HELP_INDENT, HELP_COLUMNS);
+	text_append_char(&lines, '\n');
+	if (!lines.failed)
+		fputs(lines.data, out);
+}
+
+/* Has the 24 lines of a terminal, less that of the shell. */
 static void print_commands(FILE *out)
 {
-	fputs("stackwide shows where a Linux machine spends its time: it samples the "
-	      "stacks of\n"
-	      "everything that runs, kernel and user, and symbolizes every frame.\n"
+	fputs("stackwide shows where a Linux machine spends its time, down to each function.\n"
 	      "\n"
-	      "Usage: stackwide COMMAND [OPTION...]\n\nCommands:\n",
+	      "Usage: stackwide COMMAND [OPTION...]\n\n",
 	      out);
 	for (const struct command *const *command = command_get_all(); *command; command++)
 		if (!(*command)->is_hidden)
 			fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
-	fputs("  help       print this, the help of a command, or 'help formats'\n\n"
+	fputs("  help       print this, or the help of a command or a topic\n\n"
 	      "First steps:\n"
 	      "  sudo stackwide record -d 10              the whole machine for ten seconds\n"
 	      "  sudo stackwide record -p PID -d 10       one process\n"
 	      "  sudo stackwide record -- COMMAND         a command, from its start to its end\n\n"
-	      "'stackwide help COMMAND' lists its options.\n",
+	      "'stackwide help COMMAND' lists its options; 'stackwide help TOPIC' explains:\n",
 	      out);
+	print_topic_names(out);
 }
 
 static void print_command_help(const struct command *command, FILE *out)
@@ -75,23 +104,42 @@ static void print_command_help(const struct command *command, FILE *out)
 		fprintf(out, "\n%s", command->help);
 }
 
+static void print_topic(const struct topic *topic, FILE *out)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	document_append(&text, topic->text, terminal_get());
+	if (!text.failed)
+		fputs(text.data, out);
+}
+
+/* "events" is a command and a topic: both are printed. */
 static int run_help(const char *name)
 {
 	const struct command *command;
+	const struct topic *topic;
 
 	if (name && string_equals(name, "help"))
 		name = NULL;
-	command = name ? find_command(name) : NULL;
-	if (name && string_equals(name, "formats")) {
+	if (!name) {
+		print_commands(stdout);
+		return EXIT_DONE;
+	}
+	/* The table of the program itself, in place of the document's. */
+	if (string_equals(name, "formats")) {
 		format_help_print(stdout);
 		return EXIT_DONE;
 	}
-	if (name && !command)
-		return report_unknown_command(name);
+	command = find_command(name);
+	topic = topic_find(name);
+	if (!command && !topic)
+		return report_unknown_command(name, true);
 	if (command)
 		print_command_help(command, stdout);
-	else
-		print_commands(stdout);
+	if (command && topic)
+		putchar('\n');
+	if (topic)
+		print_topic(topic, stdout);
 	return EXIT_DONE;
 }
 
@@ -155,6 +203,6 @@ int main(int argc, char **argv)
 		return run_help(argc > 2 ? argv[2] : NULL);
 	command = find_command(first);
 	if (!command)
-		return report_unknown_command(first);
+		return report_unknown_command(first, false);
 	return run_command(command, argc - 1, argv + 1);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/files/format_list.h"
 #include "cli/help/generated_text.h"
+#include "cli/help/topics.h"
 
 /* Shell command for the machine's events: the first name of "  page-faults, faults   memory…". */
 #define LIST_EVENTS "stackwide events 2>/dev/null | sed -n 's/^  \\([^ ,]*\\).*/\\1/p'"
@@ -109,6 +110,19 @@ static void print_command_names(const struct command *const *commands, FILE *out
 	fputs("help", out);
 }
 
+/* Names of commands are left out. */
+static void print_topics(const struct command *const *commands, FILE *out)
+{
+	for (const struct topic *topic = topic_get_all(); topic->name; topic++) {
+		const struct command *const *command = commands;
+
+		while (*command && !string_equals((*command)->name, topic->name))
+			command++;
+		if (!*command)
+			fprintf(out, " %s", topic->name);
+	}
+}
+
 static void print_bash_name(const struct command *command _unused_,
 			    const struct option_spec *option, FILE *out)
 {
@@ -168,7 +182,9 @@ void completions_print_bash(const struct command *const *commands, FILE *out)
 	      "        words='",
 	      out);
 	print_command_names(commands, out);
-	fputs(" formats --version'\n        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+	fputs("'\n        ((COMP_CWORD == 1)) && words+=' --version' || words+='", out);
+	print_topics(commands, out);
+	fputs("'\n        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
 	      "        return\n    fi\n    case \"$command $previous\" in\n",
 	      out);
 	for (const struct command *const *command = commands; *command; command++)
@@ -249,7 +265,8 @@ void completions_print_zsh(const struct command *const *commands, FILE *out)
 	}
 	fputs("    help) _values command ", out);
 	print_command_names(commands, out);
-	fputs(" formats ;;\nesac\n", out);
+	print_topics(commands, out);
+	fputs(" ;;\nesac\n", out);
 }
 
 static void print_fish_option(const struct command *command, const struct option_spec *option,
@@ -295,5 +312,6 @@ void completions_print_fish(const struct command *const *commands, FILE *out)
 	      "complete -c stackwide -n '__fish_seen_subcommand_from help' -f -a '",
 	      out);
 	print_command_names(commands, out);
-	fputs(" formats'\n", out);
+	print_topics(commands, out);
+	fputs("'\n", out);
 }
