@@ -291,7 +291,14 @@ WRITTEN   := $(patsubst packaging/man/%,$(O)/generated/%,$(wildcard packaging/ma
 MANUALS   := $(sort $(WRITTEN) $(patsubst %,$(O)/generated/stackwide-%.1,$(COMMANDS)))
 GENERATED_TEXTS := $(MANUALS) $(patsubst %,$(O)/generated/%,bash zsh fish capture.service cron)
 
-generated: $(GENERATED_TEXTS)
+# Topics are pages of section 7; without lowdown they are installed as they are.
+TOPIC_MANUALS := $(patsubst packaging/docs/%.md,$(O)/generated/stackwide-%.7,$(DOCUMENTS))
+HAS_LOWDOWN := $(shell command -v lowdown)
+
+generated: $(GENERATED_TEXTS) $(if $(HAS_LOWDOWN),$(TOPIC_MANUALS))
+
+$(O)/generated/stackwide-%.7: packaging/docs/%.md scripts/topic-manual
+	$(Q)$(IN_FOLDER) scripts/topic-manual $< > $@
 
 # The formats that are written take the place of a comment in the page.
 $(WRITTEN): $(O)/generated/%: packaging/man/% $(O)/generated/formats
@@ -309,8 +316,11 @@ $(O)/generated/capture.service $(O)/generated/cron:
 $(O)/generated/%: $(O)/stackwide
 	$(Q)$(IN_FOLDER) $< generate $* > $@
 
+INSTALLED_MANUALS := $(foreach m,$(TOPIC_MANUALS),$(m):$(PREFIX)/share/man/man7/$(notdir $(m)))
+INSTALLED_DOCUMENTS := $(foreach d,$(DOCUMENTS),$(d):$(PREFIX)/share/doc/stackwide/$(notdir $(d)))
 # FROM:TO of what is installed with mode 644, TO below DESTDIR.
-INSTALLED := $(foreach m,$(MANUALS),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
+INSTALLED := $(if $(HAS_LOWDOWN),$(INSTALLED_MANUALS),$(INSTALLED_DOCUMENTS)) \
+	$(foreach m,$(MANUALS),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
 	packaging/man/stackwide-zones.3:$(PREFIX)/share/man/man3/stackwide-zones.3 \
 	$(foreach h,$(wildcard include/stackwide/*.h),$(h):$(PREFIX)/$(h)) \
 	$(O)/generated/bash:$(PREFIX)/share/bash-completion/completions/stackwide \
@@ -329,8 +339,8 @@ install: all generated  ## install below $(DESTDIR)
 
 uninstall:  ## remove what install put there, and the configuration
 	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide $(DESTDIR)$(SYSCONFDIR)/stackwide/capture.conf \
-		$(foreach i,$(INSTALLED),$(DESTDIR)$(word 2,$(subst :, ,$(i))))
-	rmdir $(DESTDIR)$(SYSCONFDIR)/stackwide $(DESTDIR)$(PREFIX)/include/stackwide 2>/dev/null || true
+		$(foreach i,$(sort $(INSTALLED) $(INSTALLED_MANUALS) $(INSTALLED_DOCUMENTS)),$(DESTDIR)$(word 2,$(subst :, ,$(i))))
+	rmdir $(addprefix $(DESTDIR),$(SYSCONFDIR)/stackwide $(PREFIX)/include/stackwide $(PREFIX)/share/doc/stackwide) 2>/dev/null || true
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=stackwide-$(VERSION)/ -o stackwide-$(VERSION).tar.gz HEAD

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What `make install` puts in place: nothing that others can write, completions that the shells
-# take, a manual page for each command; uninstall leaves nothing.
+# take, a manual page for each command and each topic; uninstall leaves nothing.
 # runs: beside others
 . "$(dirname "$0")/lib.sh"
 
@@ -25,6 +25,19 @@ for command in $("$STACKWIDE" generate commands); do
     page=$root/usr/share/man/man1/stackwide-$command.1
     [[ -s $page ]] || fail "no manual page for $command"
     ! command -v man >/dev/null || [[ -z $(man --warnings -l "$page" 2>&1 >/dev/null) ]] ||
+        fail "$page is no clean manual page"
+done
+
+# Topics are manuals, or are there as they are where lowdown is missing. In 120 columns all tables fit.
+for document in "$REPO"/packaging/docs/*.md; do
+    topic=$(basename "$document" .md)
+    if ! command -v lowdown >/dev/null; then
+        cmp "$document" "$root/usr/share/doc/stackwide/$topic.md" || fail "no document of $topic"
+        continue
+    fi
+    page=$root/usr/share/man/man7/stackwide-$topic.7
+    grep -q "^stackwide.-$topic .- " "$page" || fail "no manual page for $topic"
+    ! command -v man >/dev/null || [[ -z $(LC_ALL=C.UTF-8 MANWIDTH=120 man --warnings -l "$page" 2>&1 >/dev/null) ]] ||
         fail "$page is no clean manual page"
 done
 
