@@ -613,9 +613,9 @@ static void take_probes_away(struct sampler *sampler)
 		return;
 	state = probe_keeper_get_state(sampler->keeper);
 	sampler->left_probes = (struct left_probes){
-		.keeper = err == -ETIMEDOUT ? state.pid : 0,
+		.keeper = err == -EPIPE ? 0 : state.pid,
 		.silent = state.silent,
-		.ended_early = err != -ETIMEDOUT,
+		.ended_early = err == -EPIPE,
 	};
 }
 

@@ -873,6 +873,13 @@ static void probes_that_stay_are_told(void **state _unused_)
 	assert_int_equal(left.keeper, 8);
 	assert_int_equal(left.silent, 9);
 	assert_false(left.ended_early);
+	/* It has its probes until it ends. */
+	num_stopped = num_waited_for = 0;
+	keeper_error = -ENOMEM;
+	sampler_disable(sampler);
+	left = sampler_get_left_probes(sampler);
+	assert_int_equal(left.keeper, 8);
+	assert_false(left.ended_early);
 	num_stopped = num_waited_for = 0;
 	keeper_error = -EPIPE;
 	sampler_disable(sampler);
