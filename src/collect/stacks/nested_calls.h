@@ -2,10 +2,10 @@
  * Calls of an allocator by another one, such as by a preloaded library that passes malloc() on to
  * libc. The outermost call counts, the others do not.
  *
- * The stack of a sample proves that it is such a call: one of its callers is in a function with a
- * probe. No other evidence is as good. A return address that is still on the stack may be left over
- * from a call that has returned, below a buffer that nobody has filled yet; and a program may leave
- * an allocator without returning, by longjmp() or on another stack. Besides, stacks cost nothing at
+ * The stack of a sample proves that it is such a call: a caller is in a function with a probe. No
+ * other evidence is as good. A return address that is still on the stack may be left over from a
+ * call that has returned, below a buffer that nobody has filled yet; and a program may leave an
+ * allocator without returning, by longjmp() or on another stack. Besides, stacks cost nothing at
  * calls that are not sampled.
  *
  * Limits: without the callers both calls count: if no user stacks are taken, by frame pointers on
@@ -32,8 +32,8 @@ struct allocator_call {
 };
 
 /*
- * Whether one of its callers is in an allocator's code. Callers of a signal handler are not its
- * own: they were interrupted.
+ * Whether a caller is in an allocator's code. Callers of a signal handler do not count: they were
+ * interrupted.
  */
 bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
 			      const struct file_table *files);
