@@ -10,6 +10,8 @@ VERSION := 0.1.0
 O       ?= build
 # Generated files that do not depend on CC: BPF skeletons, messages, the page. A second build can share those of the first.
 G       ?= $(O)
+# By one name, however it is given: dependency files hold it.
+override G := $(patsubst $(CURDIR)/%,%,$(abspath $(G)))
 PREFIX  ?= /usr/local
 SYSCONFDIR ?= /etc
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
