@@ -54,6 +54,8 @@ struct mapped_file {
 	bool build_id_differs; /* a file was found at the path, but not the mapped one */
 	bool is_copy;          /* fd is a copy of ours, which nobody changes */
 	bool is_elf;
+	bool is_watched;      /* file_table_watch() sees when it is written */
+	bool was_overwritten; /* by the watch: fd has another content */
 	/* The content that is mapped, if the file is open: fd may have another one by now. */
 	struct file_version version;
 	uint64_t first_ns;     /* if not open: time of its first mapping */
@@ -62,10 +64,18 @@ struct mapped_file {
 };
 
 /*
- * Whether an open file still has the content that is mapped, by size and modification time. Readers
- * ask this after reading, and drop the data if the content is another one.
+ * Whether an open file still has the content that is mapped, by the watch, its size and
+ * modification time. Readers ask this after reading, and drop the data if the content is another one.
  */
 bool mapped_file_is_unchanged(const struct mapped_file *file);
+
+/*
+ * Whether that is certain (also if nobody watched it): after file_table_settle(), by the time of its
+ * last change, too. For files without a build ID.
+ *
+ * version   the present one
+ */
+bool mapped_file_has_version(const struct mapped_file *file, const struct file_version *version);
 
 /*
  * Reads the build ID of an open ELF file: returns 0 or negative errno, and sets the id (at most
@@ -206,6 +216,12 @@ bool file_table_take_written(struct file_table *table, uint64_t now_ns, struct w
 _must_check_ int file_table_find_written(struct file_table *table,
 					 const struct written_file *written,
 					 const struct mapped_range *range, uint32_t *ret);
+
+/*
+ * Links, renames and permissions change the time of a file's last change: take the present one for
+ * files that were watched, and not written. To be called before mapped_file_has_version().
+ */
+void file_table_settle(struct file_table *table);
 
 /* Borrowed until the next file_table_add(). */
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);

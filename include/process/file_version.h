@@ -1,7 +1,8 @@
 /*
  * Versions of a file's content. A file that is overwritten in place keeps its device and inode: its
- * size and the time of its last modification tell the contents apart. The time of its last change
- * (ctime) does not, as links, renames and permissions change that, too.
+ * size and times tell the contents apart. Anybody can set the time of its last modification back
+ * (`cp -p`, archives with one time for all files), but not that of its last change (ctime). Links,
+ * renames and permissions change that, too.
  */
 #ifndef PROCESS_FILE_VERSION_H
 #define PROCESS_FILE_VERSION_H
@@ -21,6 +22,10 @@ struct file_version {
 /* The present version of an open file. Returns 0 or negative errno. */
 _must_check_ int file_version_read(int fd, struct file_version *ret);
 
+/* Equal size and modification time: the same content, unless the time was set back. */
+bool file_version_looks_same(const struct file_version *a, const struct file_version *b);
+
+/* Certainly the same content: the time of its last change is equal, too. */
 bool file_version_is_same(const struct file_version *a, const struct file_version *b);
 
 /*

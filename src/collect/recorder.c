@@ -808,7 +808,9 @@ static int open_all(struct recorder *recorder, struct error *error)
 static int explain(int err, const char *what, struct error *error)
 {
 	if (error && !error->message[0])
-		(void)error_set(error, err, "%s: %s", what, strerror(-err));
+		(void)error_set(error, err, "%s: %s%s", what, strerror(-err),
+				err == -EMFILE ? "; raise the limit (ulimit -n, LimitNOFILE=)"
+					       : "");
 	return err;
 }
 
@@ -1169,6 +1171,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	if (err)
 		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
+	file_table_settle(recorder->files);
 	/* The opener serves the recording only, and so do the rings. */
 	slow_opener_end(file_table_get_opener(recorder->files));
 	sampler_close_rings(recorder->sampler);

@@ -107,7 +107,7 @@ static int identify(const struct file_opener *opener, struct opened_file *opened
 	if (!opened->is_elf || opened->is_copy)
 		return 0;
 	return file_version_read(opened->fd, &version) ||
-			       !file_version_is_same(&version, &opened->version)
+			       !file_version_looks_same(&version, &opened->version)
 		       ? -ETXTBSY
 		       : 0;
 }

@@ -46,8 +46,9 @@
 #define OPEN_FILES_MIN 64
 #define FOUR_GIB       (1ull << 32)
 /* Memory for paths and records of all files, bytes: a program can map and delete files without end. */
-#define MAX_KEPT_BYTES (96u << 20)
-#define FILE_BYTES     256
+#define MAX_KEPT_BYTES  (96u << 20)
+#define FILE_BYTES      256
+#define MAX_SETTLING_NS NS_PER_SECOND /* somebody may write without end */
 /* Path of all files beyond this limit. */
 #define OVERFLOW_PATH "[too many files]"
 
@@ -276,6 +277,15 @@ struct inode_key {
 	bool is_memory; /* not ELF: another such file matches in any version */
 };
 
+/* Without a watch, the time of its last change is the only proof. */
+static bool has_version(const struct mapped_file *file, const struct file_version *known,
+			const struct file_version *version)
+{
+	return !file->was_overwritten &&
+	       (file->is_watched || !file->is_elf ? file_version_looks_same(known, version)
+						  : file_version_is_same(known, version));
+}
+
 static bool has_content(const struct mapped_file *file, const struct file_version *version,
 			const struct inode_key *wanted)
 {
@@ -284,9 +294,9 @@ static bool has_content(const struct mapped_file *file, const struct file_versio
 	if (wanted->has_build_id &&
 	    !is_same_build_id(file, identity->build_id, identity->build_id_size))
 		return false;
-	return identity->build_id_size || !wanted->version ||
-	       (wanted->is_memory && !file->is_elf) ||
-	       file_version_is_same(version, wanted->version);
+	if (identity->build_id_size || !wanted->version || (wanted->is_memory && !file->is_elf))
+		return true;
+	return has_version(file, version, wanted->version);
 }
 
 static bool has_inode(const void *table_items, uint32_t item, const void *key)
@@ -426,8 +436,9 @@ static uint64_t count_lost(const struct file_table *table, const struct mapped_f
 /* Without a watch, overwriting the file is noticed when it is read. */
 static int watch_file(struct file_table *table, uint32_t number)
 {
-	const struct mapped_file *file = &table->files.items[number];
+	struct mapped_file *file = &table->files.items[number];
 	struct watched_inode *added;
+	struct file_version version;
 	char path[32];
 	size_t place;
 	int watch;
@@ -440,6 +451,9 @@ static int watch_file(struct file_table *table, uint32_t number)
 		log_debug("%s: cannot watch it: %s", file->path, strerror(errno));
 		return 0;
 	}
+	/* Not if it has changed before that. */
+	file->is_watched = !file_version_read(file->fd, &version) &&
+			   file_version_is_same(&version, &file->version);
 	place = array_count_front(&table->watched, item, item->watch < watch);
 	if (place < table->watched.length && table->watched.items[place].watch == watch)
 		return 0;
@@ -480,6 +494,7 @@ static int set_open(struct file_table *table, uint32_t number, const struct file
 	file->build_id_differs = false;
 	file->is_copy = opened->is_copy;
 	file->is_elf = opened->is_elf;
+	file->was_overwritten = false;
 	file->version = opened->version;
 	set_identity(file, identity);
 	file->num_lost = count_lost(table, file);
@@ -595,8 +610,10 @@ static uint32_t find_opened(struct file_table *table, const struct file_identity
 	uint32_t alias = number == FILE_NONE ? find_alias(table, &key) : HASH_INDEX_NONE;
 
 	/* The same content may have been written again. */
-	if (number != FILE_NONE)
+	if (number != FILE_NONE) {
 		table->files.items[number].version = opened->version;
+		table->files.items[number].was_overwritten = false;
+	}
 	if (alias == HASH_INDEX_NONE)
 		return number;
 	table->aliases.items[alias].version = opened->version;
@@ -768,7 +785,7 @@ static uint32_t find_by_reported_inode(const struct file_table *table,
 	file = &table->files.items[number];
 	if (file->is_copy || file_version_read(file->fd, &version))
 		return FILE_NONE;
-	if (!file_version_is_same(&version, &file->version)) {
+	if (!has_version(file, &file->version, &version)) {
 		key.version = &version;
 		number = find_by_inode(table, &key);
 		if (number == FILE_NONE)
@@ -904,11 +921,28 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 	table->num_open += fd >= 0;
 }
 
+/*
+ * Files with the inode have lost their contents.
+ *
+ * present  the version of the one that is there; NULL: all have
+ */
+static void set_overwritten(struct file_table *table, const struct mapped_file *written,
+			    const struct file_version *present)
+{
+	array_for_each (&table->files, file)
+		if (file->is_watched && file->inode == written->inode &&
+		    file->dev_major == written->dev_major &&
+		    file->dev_minor == written->dev_minor &&
+		    (!present || !file_version_is_same(&file->version, present)))
+			file->was_overwritten = true;
+}
+
 static void note_written(struct file_table *table, struct watched_inode *inode, uint64_t now_ns)
 {
 	inode->written_ns = now_ns;
 	if (inode->is_being_written)
 		return;
+	set_overwritten(table, &table->files.items[inode->file], NULL);
 	inode->is_being_written = true;
 	inode->is_noted = false;
 	table->num_being_written++;
@@ -917,9 +951,14 @@ static void note_written(struct file_table *table, struct watched_inode *inode, 
 /* Events were lost. */
 static void note_all_changed(struct file_table *table, uint64_t now_ns)
 {
-	array_for_each (&table->watched, inode)
-		if (!mapped_file_is_unchanged(&table->files.items[inode->file]))
+	array_for_each (&table->watched, inode) {
+		const struct mapped_file *file = &table->files.items[inode->file];
+		struct file_version version;
+
+		if (file_version_read(file->fd, &version) ||
+		    !mapped_file_has_version(file, &version))
 			note_written(table, inode, now_ns);
+	}
 }
 
 static void note_event(struct file_table *table, const struct inotify_event *event, uint64_t now_ns)
@@ -932,14 +971,35 @@ static void note_event(struct file_table *table, const struct inotify_event *eve
 		note_written(table, &table->watched.items[place], now_ns);
 }
 
-/* Events without a name: the files are watched, not their directories. */
-static void read_watches(struct file_table *table, uint64_t now_ns)
+/*
+ * Events without a name: the files are watched, not their directories. Returns whether there were
+ * any.
+ */
+static bool read_watches(struct file_table *table, uint64_t now_ns)
 {
 	struct inotify_event events[256];
 	ssize_t got = read(table->watch_fd, events, sizeof(events));
 
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof(*events); i++)
 		note_event(table, &events[i], now_ns);
+	return got > 0;
+}
+
+/* Times first: a file that is written after that has a later one, and one before it has an event. */
+void file_table_settle(struct file_table *table)
+{
+	uint64_t end_ns = clock_now_ns() + MAX_SETTLING_NS;
+	struct file_version version;
+
+	if (table->watch_fd < 0)
+		return;
+	array_for_each (&table->files, file)
+		if (file->is_watched && !file->was_overwritten &&
+		    !file_version_read(file->fd, &version) &&
+		    file_version_looks_same(&version, &file->version))
+			file->version = version;
+	while (read_watches(table, clock_now_ns()) && clock_now_ns() < end_ns)
+		continue;
 }
 
 /* Read the present content. Returns whether it is an ELF file, and was not written meanwhile. */
@@ -956,7 +1016,7 @@ static bool examine(const struct file_table *table, struct opened_file *opened)
 						      opened->build_id, &opened->build_id_size))
 		opened->build_id_size = 0;
 	return !file_version_read(opened->fd, &version) &&
-	       file_version_is_same(&version, &opened->version);
+	       file_version_looks_same(&version, &opened->version);
 }
 
 /* Each content has a descriptor of its own: readers know it by that. */
@@ -1016,6 +1076,9 @@ static uint64_t get_change_ns(const struct file_table *table, uint32_t file, uin
 static bool take_written(struct file_table *table, struct watched_inode *inode, uint64_t now_ns,
 			 struct written_file *ret)
 {
+	const struct mapped_file *file;
+	struct file_version version;
+
 	*ret = (struct written_file){.time_ns = now_ns, .file = inode->file, .is_complete = true};
 	if (!inode->is_noted) {
 		inode->is_noted = true;
@@ -1025,6 +1088,10 @@ static bool take_written(struct file_table *table, struct watched_inode *inode, 
 	}
 	if (now_ns - inode->written_ns < FILE_WRITE_PAUSE_NS)
 		return false;
+	/* Others may have been opened meanwhile. */
+	file = &table->files.items[inode->file];
+	if (!file_version_read(file->fd, &version))
+		set_overwritten(table, file, &version);
 	inode->is_being_written = false;
 	table->num_being_written--;
 	return true;
@@ -1049,8 +1116,14 @@ bool mapped_file_is_unchanged(const struct mapped_file *file)
 {
 	struct file_version version;
 
-	return file->is_copy || (!file_version_read(file->fd, &version) &&
-				 file_version_is_same(&version, &file->version));
+	return file->is_copy || (!file->was_overwritten && !file_version_read(file->fd, &version) &&
+				 file_version_looks_same(&version, &file->version));
+}
+
+bool mapped_file_has_version(const struct mapped_file *file, const struct file_version *version)
+{
+	return file->is_copy ||
+	       (!file->was_overwritten && file_version_is_same(version, &file->version));
 }
 
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file)

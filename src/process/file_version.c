@@ -19,10 +19,19 @@ int file_version_read(int fd, struct file_version *ret)
 	return 0;
 }
 
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool file_version_looks_same(const struct file_version *a, const struct file_version *b)
+{
+	return a->num_bytes == b->num_bytes && is_same_time(&a->modified, &b->modified);
+}
+
 bool file_version_is_same(const struct file_version *a, const struct file_version *b)
 {
-	return a->num_bytes == b->num_bytes && a->modified.tv_sec == b->modified.tv_sec &&
-	       a->modified.tv_nsec == b->modified.tv_nsec;
+	return file_version_looks_same(a, b) && is_same_time(&a->changed, &b->changed);
 }
 
 /* 0: before the epoch */

@@ -162,7 +162,7 @@ static bool has_mapped_content(const struct mapped_file *mapped, const struct co
 	if (size && mapped->build_id_size)
 		return size == mapped->build_id_size &&
 		       memcmp(build_id, mapped->build_id, size) == 0;
-	return mapped->is_elf && file_version_is_same(&mapped->version, &opened->mapped.version);
+	return mapped->is_elf && mapped_file_has_version(mapped, &opened->mapped.version);
 }
 
 /* Returns 0; -ENOENT if it cannot be opened, -ESTALE if it was overwritten, or -ENOMEM. */

@@ -39,10 +39,13 @@ int main(void)
 }
 #endif
 C
-# host PATH [OTHER]…: writes the others over the library that it has mapped, one after the other.
+# host PATH [OTHER]…: writes the others over the library that it has mapped, one after the other. With KEEP_TIME,
+# its modification time stays, as with files of an archive that all have one.
 cat >"$TMPDIR/host.c" <<'C'
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 static int overwrite(const char *path, const char *other)
 {
@@ -50,8 +53,13 @@ static int overwrite(const char *path, const char *other)
 	int from = open(other, O_RDONLY);
 	int to = open(path, O_WRONLY);
 	ssize_t size = read(from, bytes, sizeof(bytes));
+	struct stat before;
 
-	return size <= 0 || write(to, bytes, size) != size || close(from) || close(to);
+	if (size <= 0 || fstat(to, &before) || write(to, bytes, size) != size)
+		return 1;
+	if (getenv("KEEP_TIME") && futimens(to, (struct timespec[]){before.st_mtim, before.st_mtim}))
+		return 1;
+	return close(from) || close(to);
 }
 int main(int argc, char **argv)
 {
@@ -127,6 +135,12 @@ for id in sha1 none; do
     expect_no_frame "$TMPDIR/mapped-$id.own" old_burn
     expect_frame "$TMPDIR/mapped-$id.own" "main;enter;new_burn" 100
     expect_no_decoy "mapped-$id"
+    # By size and modification time it is the same.
+    [[ $(stat -c %s "$TMPDIR/old.so") = $(stat -c %s "$TMPDIR/new.so") ]] || fail "the libraries differ in size"
+    record_script "kept-$id" 'cat old.so >p.so; KEEP_TIME=1 ./host ./p.so new.so'
+    expect_no_frame "$TMPDIR/kept-$id.own" old_burn
+    expect_frame "$TMPDIR/kept-$id.own" "main;enter;new_burn" 100
+    expect_no_decoy "kept-$id"
     record_script "restored-$id" 'cat old.so >p.so; ./host ./p.so new.so old.so'
     expect_no_frame "$TMPDIR/restored-$id.own" new_burn
     count=$(folded_count "$TMPDIR/restored-$id.own" old_burn)
@@ -138,6 +152,15 @@ for id in sha1 none; do
     ((count >= 100)) || fail "restored-$id: only $count frames without a name"
     expect_no_decoy "restored-$id"
 done
+
+# Nothing but the time of its last change tells that it is another content.
+record_script "kept-later" 'cat old.so >p.so; ./host ./p.so; sleep 0.05
+    touch -r p.so time; cat new.so >p.so; touch -r time p.so; ./host ./p.so'
+expect_no_frame "$TMPDIR/kept-later.own" old_burn
+expect_share "$TMPDIR/kept-later.own" "main;enter;new_burn" host 50 800
+record_script "kept-renamed" 'cat old.so >p.so; ./host ./p.so; sleep 0.05; ln p.so q.so; chmod 700 p.so
+    ./host ./q.so; rm p.so q.so'
+expect_share "$TMPDIR/kept-renamed.own" "main;enter;old_burn" host 100 800
 
 # The build ID shows that the first content is back.
 compile "$TMPDIR/old.so" old 64 -Wl,--build-id=sha1 -DIS_LIBRARY -shared -fPIC

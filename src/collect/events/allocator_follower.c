@@ -165,7 +165,7 @@ static bool is_unchanged(const struct follower_job *job)
 	struct file_version version;
 
 	return !file_version_read(job->fd, &version) &&
-	       file_version_is_same(&version, &job->version);
+	       file_version_looks_same(&version, &job->version);
 }
 
 /* Returns 0 (it has an allocator, which the caller releases), or negative errno. */

@@ -309,7 +309,10 @@ static void write_file(struct scene *scene, const char *path, bool has_cfi)
 
 	snprintf(place, sizeof(place), "8/root%s", path);
 	whole = fake_proc_path(&scene->fixture->proc, place);
-	fd = open(whole.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(whole.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	/* It is mapped once more. */
+	if (fd < 0 && errno == EEXIST)
+		return;
 	if (has_cfi) {
 		frame_writer_add_cie(&file.eh_frame, &usual_cie);
 		frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);

@@ -57,6 +57,7 @@ static uint64_t read_clock(void);
 #define file_table_get_opener            get_opener
 #define file_table_get_unopened_count    get_unopened
 #define file_table_take_written          take_written_file
+#define file_table_settle                settle_files
 #define slow_opener_get_counts           get_opener_counts
 #define slow_opener_read_cpu_ns          get_opener_ns
 #define slow_opener_end                  end_opener
@@ -125,6 +126,11 @@ bool is_alive_of_test(pid_t id)
 
 static struct written_file written_files[2];
 static size_t num_written;
+
+void settle_files(struct file_table *files _unused_)
+{
+	tell("settle files,");
+}
 
 bool take_written_file(struct file_table *files _unused_, uint64_t time_ns,
 		       struct written_file *ret)
@@ -1261,7 +1267,7 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	/* Blocks are live until the sampling ends, however long that takes. */
 	expect_story(
 		"disable,catch up,code,events,read,details,code,block 71 of 1 at 1000000000,finish,"
-		"files end,opener ends,close rings,close all events,");
+		"files end,settle files,opener ends,close rings,close all events,");
 	assert_int_equal(sleepers_until_ns, 7777);
 	assert_int_equal(recorder->num_sleepers, 3);
 	assert_int_equal(recorder->end_ns, 1000000000);

@@ -925,6 +925,7 @@ static void links_and_permissions_leave_the_content(void **state)
 	uint32_t file;
 
 	fake_proc_write(&fixture->proc, "8/root/a.so", OLD_ELF);
+	assert_true(file_table_watch(fixture->files) >= 0);
 	file = map_at(fixture, 8, 0);
 	assert_int_equal(link(path.data, other.data), 0);
 	assert_int_equal(chmod(path.data, 0755), 0);
@@ -1071,6 +1072,109 @@ static void a_mapped_file_that_is_overwritten_is_noticed(void **state)
 	assert_int_equal(find_written(fixture, &written), unknown);
 }
 
+static struct file_version get_version(const struct fixture *fixture, uint32_t file)
+{
+	struct file_version version;
+
+	assert_int_equal(file_version_read(file_table_get(fixture->files, file)->fd, &version), 0);
+	return version;
+}
+
+static bool has_present_version(const struct fixture *fixture, uint32_t file)
+{
+	const struct file_version version = get_version(fixture, file);
+
+	return mapped_file_has_version(file_table_get(fixture->files, file), &version);
+}
+
+/* Write as many bytes, and set the modification time back. */
+static void overwrite_with_old_time(const struct fixture *fixture, uint32_t file,
+				    const char *content)
+{
+	const struct timespec modified = get_version(fixture, file).modified;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "8/root/a.so");
+
+	overwrite(fixture, content);
+	assert_int_equal(
+		utimensat(AT_FDCWD, path.data, (const struct timespec[]){modified, modified}, 0),
+		0);
+	assert_true(file_version_looks_same(&file_table_get(fixture->files, file)->version,
+					    &(struct file_version){
+						    .num_bytes = strlen(content),
+						    .modified = modified,
+					    }));
+}
+
+static void a_file_that_is_overwritten_with_its_old_time_is_another_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct written_file written = {0};
+	uint64_t now_ns = clock_now_ns();
+	uint32_t old;
+	uint32_t new;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", "\177ELFold");
+	old = map_at(fixture, 8, 0);
+	assert_true(file_table_watch(fixture->files) >= 0);
+	overwrite_with_old_time(fixture, old, "\177ELFnew");
+	assert_true(file_table_take_written(fixture->files, now_ns, &written));
+	assert_false(is_unchanged(fixture, old));
+	now_ns += FILE_WRITE_PAUSE_NS;
+	assert_true(file_table_take_written(fixture->files, now_ns, &written));
+	new = find_written(fixture, &written);
+	assert_int_not_equal(new, old);
+	assert_int_equal(map_at(fixture, 8, 0), new);
+	assert_false(has_present_version(fixture, old));
+	assert_true(has_present_version(fixture, new));
+}
+
+/* A pause longer than a timer interrupt, as the kernel takes times from there. */
+static void wait_for_another_time(void)
+{
+	assert_int_equal(nanosleep(&(struct timespec){.tv_nsec = 20 * NS_PER_MS}, NULL), 0);
+}
+
+static void an_old_time_proves_nothing_without_a_watch(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t old;
+	uint32_t new;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", "\177ELFold");
+	old = map_at(fixture, 8, 0);
+	assert_true(has_present_version(fixture, old));
+	wait_for_another_time();
+	overwrite_with_old_time(fixture, old, "\177ELFnew");
+	new = map_at(fixture, 8, 0);
+	assert_int_not_equal(new, old);
+	assert_false(has_present_version(fixture, old));
+	assert_true(has_present_version(fixture, new));
+	/* The watch came too late for the old one. */
+	assert_true(file_table_watch(fixture->files) >= 0);
+	file_table_settle(fixture->files);
+	assert_false(has_present_version(fixture, old));
+	assert_true(has_present_version(fixture, new));
+}
+
+static void a_file_that_is_renamed_is_the_same_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/a.so", "\177ELFold");
+	file = map_at(fixture, 8, 0);
+	assert_true(file_table_watch(fixture->files) >= 0);
+	wait_for_another_time();
+	assert_int_equal(fchmod(file_table_get(fixture->files, file)->fd, 0700), 0);
+	assert_int_equal(map_at(fixture, 8, 0), file);
+	file_table_settle(fixture->files);
+	assert_true(has_present_version(fixture, file));
+	/* Settling sees what is written, too. */
+	overwrite_with_old_time(fixture, file, "\177ELFnew");
+	file_table_settle(fixture->files);
+	assert_false(has_present_version(fixture, file));
+}
+
 /* Here files are watched from the start. */
 static void a_content_that_is_back_is_the_same_file(void **state)
 {
@@ -1150,6 +1254,9 @@ int main(void)
 		TEST(a_content_that_was_not_seen_is_no_later_one),
 		TEST(a_content_that_was_not_seen_may_be_an_earlier_one),
 		TEST(a_mapped_file_that_is_overwritten_is_noticed),
+		TEST(a_file_that_is_overwritten_with_its_old_time_is_another_one),
+		TEST(an_old_time_proves_nothing_without_a_watch),
+		TEST(a_file_that_is_renamed_is_the_same_one),
 		TEST(a_content_that_is_back_is_the_same_file),
 	};
 
