@@ -53,6 +53,9 @@ int html_read(struct import *import)
 	if (!find_slot(import, &start, &end))
 		return import_fail_byte(import, import->size,
 					"expected the profile of a page of stackwide's viewer");
+	if (end < import->size &&
+	    memmem(import->data + end, import->size - end, slot, strlen(slot)))
+		return import_fail_byte(import, end, "another page follows: use a file for each");
 	if (is_blank(import, start, end))
 		return import_fail_byte(import, start, "the page is the viewer without a profile");
 	return native_read_text(import, start, end);

@@ -274,7 +274,12 @@ int svg_read(struct import *import)
 
 	if (native_is_packed(import->data, import->size))
 		return native_read_packed(import);
-	if (find_profile(import, &start, &end))
+	if (find_profile(import, &start, &end)) {
+		if (memmem(import->data + end, import->size - end, NATIVE_START,
+			   strlen(NATIVE_START)))
+			return import_fail_byte(import, end,
+						"another picture follows: use a file for each");
 		return native_read(import, start, end);
+	}
 	return read_drawing(import);
 }

@@ -228,12 +228,21 @@ int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 	struct xml_tag tag;
 	bool is_svg = false;
 	bool is_whole = false;
+	int64_t depth = 0;
 	int err;
 
 	while (xml_next_tag(&scanner, &tag)) {
 		if (!is_svg && xml_slice_equals(tag.name, "svg"))
 			drawing->start = tag.offset;
-		is_svg |= xml_slice_equals(tag.name, "svg");
+		/* Pictures may be in a picture. */
+		if (xml_slice_equals(tag.name, "svg")) {
+			if (is_svg && depth <= 0 && !tag.is_closing)
+				return import_fail_byte(
+					import, tag.offset,
+					"another picture follows: use a file for each");
+			is_svg = true;
+			depth += tag.is_closing ? -1 : 1;
+		}
 		is_whole = tag.is_closing && xml_slice_equals(tag.name, "svg");
 		err = read_tag(&reader, &tag);
 		if (err)

@@ -105,6 +105,16 @@ static void every_truncation_is_refused(void **state _unused_)
 	}
 }
 
+static void two_pages_in_a_file_are_refused(void **state _unused_)
+{
+	_cleanup_(text_release) struct text page = make_page("", packed);
+	_cleanup_(text_release) struct text both = {0};
+
+	text_printf(&both, "%s%s", page.data, page.data);
+	assert_refused(FORMAT, both.data,
+		       "FILE: at byte 240: another page follows: use a file for each");
+}
+
 static void other_pages_are_not_detected(void **state _unused_)
 {
 	static const char others[][80] = {
@@ -131,6 +141,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_base64_is_refused_by_its_position),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),
+		cmocka_unit_test(two_pages_in_a_file_are_refused),
 		cmocka_unit_test(other_pages_are_not_detected),
 	};
 

@@ -225,6 +225,9 @@ static void other_pictures_are_refused_politely(void **state _unused_)
 		       "width=\"3\"/></svg>",
 		       "x.svg: at byte 22: this SVG is not a known kind of flame graph");
 	assert_refused("<html></html>", "expected an SVG picture");
+	assert_refused(HEAD BOX("a (1 samples, 100%)", "10.0", "69", "1180.0") "</svg>\n" HEAD BOX(
+			       "b (1 samples, 100%)", "10.0", "69", "1180.0") "</svg>\n",
+		       "another picture follows: use a file for each");
 	assert_refused("", "expected an SVG picture");
 }
 
