@@ -38,6 +38,12 @@ static __always_inline bool is_of_c_library(__u64 thread_pointer)
 	       self == thread_pointer;
 }
 
+/* Any number of stacks may be in the heap, and other data. */
+static __always_inline bool is_in_heap(struct mm_struct *mm, const struct wire_stack_area *area)
+{
+	return area->start <= BPF_CORE_READ(mm, brk) && BPF_CORE_READ(mm, start_brk) < area->end;
+}
+
 /* The mapping that holds the stack pointer. Memory that is not a stack has no kind. */
 static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 			  struct wire_stack_area *area)
@@ -48,9 +54,8 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 
 	area->start = vma->vm_start;
 	area->end = vma->vm_end;
-	if (!mm ||
-	    (area->start <= BPF_CORE_READ(mm, brk) && BPF_CORE_READ(mm, start_brk) < area->end))
-		return 0; /* any number of stacks may be in the heap */
+	if (!mm)
+		return 0;
 	start_stack = BPF_CORE_READ(mm, start_stack);
 	if (area->start <= start_stack && start_stack < area->end) {
 		area->kind = WIRE_STACK_MAIN;
@@ -59,7 +64,7 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 		/* C libraries put a thread's own data above its stack. */
 		area->kind = WIRE_STACK_THREAD;
 		area->thread_pointer = thread_pointer;
-	} else {
+	} else if (!is_in_heap(mm, area)) {
 		area->kind = WIRE_STACK_OTHER;
 	}
 	return 0;
@@ -152,17 +157,25 @@ __attribute__((noinline)) int find_musl_bounds(__u64 thread_pointer)
 	return 0;
 }
 
-/* Replace the mapping of a thread's own stack by the bounds that its library has noted, if it has. */
-static __always_inline void narrow_thread_area(struct wire_stack_area *area)
+/*
+ * Replace the mapping of a thread's own stack by the bounds that its library has noted, if it has.
+ * In the heap, only these tell where it is.
+ */
+static __always_inline void narrow_thread_area(struct task_struct *task,
+					       struct wire_stack_area *area)
 {
 	const struct thread_bounds *bounds = get_per_cpu(&thread_bounds);
+	bool is_heap = is_in_heap(TASK_POINTER(task, mm), area);
 
 	if (!bounds ||
-	    (!find_glibc_bounds(area->thread_pointer) && !find_musl_bounds(area->thread_pointer)))
+	    (!find_glibc_bounds(area->thread_pointer) && !find_musl_bounds(area->thread_pointer))) {
+		if (is_heap)
+			area->kind = WIRE_STACK_NONE;
 		return;
+	}
 	if (area->user_sp <= bounds->low) {
 		/* Other memory of the mapping. It ends where the thread's stack starts. */
-		area->kind = WIRE_STACK_OTHER;
+		area->kind = is_heap ? WIRE_STACK_NONE : WIRE_STACK_OTHER;
 		area->thread_pointer = 0;
 		if (bounds->low < area->end)
 			area->end = bounds->low;
@@ -245,7 +258,7 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 		if (bpf_find_vma(task, area->user_sp, describe_area, area, 0))
 			return -1;
 		if (area->kind == WIRE_STACK_THREAD)
-			narrow_thread_area(area);
+			narrow_thread_area(task, area);
 		if (area->kind != WIRE_STACK_OTHER)
 			return 0;
 	}

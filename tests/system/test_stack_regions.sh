@@ -33,6 +33,7 @@ expect_all() {
 }
 
 expect_all "$WORKLOADS/own_stacks" 1024
+expect_regions "$WORKLOADS/own_stacks" heap inner 192
 if command -v musl-gcc >/dev/null; then
     musl-gcc -O1 -g -fno-omit-frame-pointer -static -D_GNU_SOURCE -o "$TMPDIR/own_stacks" "$REPO/tests/workloads/own_stacks.c" \
         2>"$TMPDIR/musl.err" || fail "musl: $(cat "$TMPDIR/musl.err")"

@@ -1,12 +1,13 @@
 /*
- * Threads whose stacks share a mapping with other memory: own_stacks touching|upper|both [SECONDS].
- * touching: two threads without a guard. upper: one thread on the upper half of a mapping. both: a
- * second thread is on most of the lower half.
+ * Threads whose stacks share a mapping with other memory: own_stacks touching|upper|both|heap
+ * [SECONDS]. touching: two threads without a guard. upper: one thread on the upper half of a mapping.
+ * both: a second thread is on most of the lower half. heap: a thread on memory of the heap.
  */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "spin.h"
 
@@ -77,13 +78,24 @@ int main(int argc, char **argv)
 	struct thread halves[] = {
 		{.name = "upper", .depth = 30, .stack = memory + HALF_BYTES, .bytes = HALF_BYTES},
 		{.name = "lower", .depth = 40, .stack = memory, .bytes = LESS_BYTES}};
+	struct thread inner = {.name = "inner", .depth = 20, .bytes = LESS_BYTES};
 
 	if (memory == MAP_FAILED)
 		return 1;
 	duration_ns = read_duration_ns(argc, argv, 2, 0.25);
-	if (!strcmp(kind, "touching"))
+	if (!strcmp(kind, "touching")) {
 		run(touching, 2);
-	else
-		run(halves, strcmp(kind, "both") ? 1 : 2);
+		return 0;
+	}
+	if (!strcmp(kind, "heap")) {
+		char *heap = sbrk(HALF_BYTES);
+
+		if (heap == (char *)-1)
+			return 1;
+		inner.stack = heap + (-(uintptr_t)heap & 63);
+		run(&inner, 1);
+		return 0;
+	}
+	run(halves, strcmp(kind, "both") ? 1 : 2);
 	return 0;
 }

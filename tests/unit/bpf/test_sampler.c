@@ -649,12 +649,32 @@ static void bounds_that_disagree_are_not_a_stacks(void **state _unused_)
 static void the_heap_is_no_stack(void **state _unused_)
 {
 	task.mm = &memory;
+	memory.start_stack = 0;
 	memory.start_brk = SP - 0x1000;
 	memory.brk = SP + 0x1000;
 	tick.regs.sp = SP;
 	on_tick_with_areas(&tick);
 	assert_int_equal(fake_record_count(WIRE_STACK_AREA), 0);
 	assert_int_equal(fake_record_count(WIRE_SAMPLE), 1);
+}
+
+static void the_heap_may_hold_a_threads_stack(void **state _unused_)
+{
+	uint64_t *words = add_thread(0x900 / 8) + 0x690 / 8;
+
+	memory.start_brk = SP - 0x7000;
+	memory.brk = SP + 0x8000;
+	/* Without its bounds it may be anywhere. */
+	on_tick_with_areas(&tick);
+	assert_int_equal(fake_record_count(WIRE_STACK_AREA), 0);
+	memset(get_per_cpu(&known_areas), 0, sizeof(struct known_areas));
+	words[0] = SP - 0x3000;
+	words[1] = 0x5000;
+	expect_area(1, WIRE_STACK_BOUNDED_THREAD, SP - 0x3000, SP + 0x2000);
+	/* Other memory of the heap. */
+	tick.regs.sp = SP - 0x3800;
+	on_tick_with_areas(&tick);
+	assert_int_equal(fake_record_count(WIRE_STACK_AREA), 1);
 }
 
 static void a_goroutine_has_the_bounds_of_its_descriptor(void **state _unused_)
@@ -857,6 +877,7 @@ int main(void)
 		TEST(bounds_that_disagree_are_not_a_stacks),
 		TEST(a_thread_pointer_above_the_stack_marks_a_thread),
 		TEST(the_heap_is_no_stack),
+		TEST(the_heap_may_hold_a_threads_stack),
 		TEST(a_goroutine_has_the_bounds_of_its_descriptor),
 		TEST(a_goroutine_needs_a_valid_descriptor),
 		TEST(raw_stacks_have_a_budget),
