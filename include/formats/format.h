@@ -68,6 +68,7 @@ struct format {
 	bool has_threads;      /* written files hold threads with their ids, not as frames */
 	bool has_lines;        /* written files hold source files and lines */
 	bool has_addresses;    /* written files hold addresses and build IDs */
+	bool holds_comparison; /* written files hold both sides of one */
 	bool shows_one_metric; /* written files hold all metrics, but tools show one */
 	/* written files are compressed: x.EXTENSION.gz does not compress again */
 	bool is_compressed;

@@ -585,12 +585,7 @@ static int read_recordings(struct diff_command *session)
 /* A format with one number for each stack would silently drop one of the two. */
 static bool holds_comparison(const struct format *format)
 {
-	static const char *const names[] = {"diff.folded", "svg", "json", "html", "pprof"};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-		if (string_equals(format->name, names[i]))
-			return true;
-	return false;
+	return format->holds_comparison;
 }
 
 static int open_outputs(struct diff_command *session)

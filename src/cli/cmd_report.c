@@ -296,6 +296,10 @@ static int choose_metric(struct report_command *session)
 	if (status)
 		return status;
 	report->metric = chosen.metric;
+	if (chosen.has_baseline)
+		log_warning("the inputs hold a comparison: " METRIC_AFTER
+			    " is shown, --metric " METRIC_BEFORE
+			    " selects the other side; 'stackwide diff' compares two recordings");
 	unused_inputs_warn(session->profile, chosen.metric,
 			   chosen.has_baseline ? chosen.baseline : METRIC_NONE, "shown");
 	return EXIT_DONE;

@@ -122,6 +122,7 @@ const struct format format_html = {
 	.summary = "the viewer with the profile: one page for any browser",
 	.has_timestamps = true,
 	.has_all_metrics = true,
+	.holds_comparison = true,
 	.has_threads = true,
 	.has_lines = true,
 	.write = write_html,

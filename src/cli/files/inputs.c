@@ -35,6 +35,7 @@
 #include "cli/files/format_list.h"
 #include "cli/files/input_code.h"
 #include "cli/files/input_file.h"
+#include "cli/files/input_rates.h"
 #include "cli/options/command.h"
 #include "cli/options/progress.h"
 #include "formats/zones.h"
@@ -472,11 +473,9 @@ static int read_captures(char *const *paths, size_t num_paths, const struct inpu
 	return EXIT_DONE;
 }
 
-int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
-		struct profile *profile, struct timeline *timeline)
+static int read_files(char *const *paths, size_t num_paths, const struct input_options *options,
+		      struct profile *profile, struct timeline *timeline)
 {
-	if (options->is_archive && !options->is_strict)
-		return read_captures(paths, num_paths, options, profile);
 	for (size_t i = 0; i < num_paths; i++) {
 		int status = inputs_read_file(paths[i], options, profile, timeline, NULL);
 
@@ -484,6 +483,18 @@ int inputs_read(char *const *paths, size_t num_paths, const struct input_options
 			return status;
 	}
 	return EXIT_DONE;
+}
+
+int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
+		struct profile *profile, struct timeline *timeline)
+{
+	bool skips_damaged = options->is_archive && !options->is_strict;
+	int status = skips_damaged ? read_captures(paths, num_paths, options, profile)
+				   : read_files(paths, num_paths, options, profile, timeline);
+
+	if (!status)
+		input_rates_warn(profile);
+	return status;
 }
 
 /* "cycles, instructions" */

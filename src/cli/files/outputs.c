@@ -284,6 +284,18 @@ static void warn_of_unused_inputs(const struct output *output, const struct prof
 	*warned = metric;
 }
 
+/* The chosen metric of a comparison is one of its sides. */
+static void warn_of_missing_side(const struct output *output, const struct profile *profile,
+				 const struct call_tree_opts *tree)
+{
+	if (tree->has_baseline && output_shows_chosen_metric(output) &&
+	    !output->format->has_times_alone && !output->format->holds_comparison)
+		log_warning("the format %s cannot hold a comparison: %s is written, "
+			    "--metric %s selects the other side",
+			    output->format->name, format_get_metric_name(profile, tree->metric),
+			    format_get_metric_name(profile, tree->baseline));
+}
+
 /* Items that are declared but never used count, too. */
 static bool has_times(const struct timeline *timeline)
 {
@@ -310,6 +322,7 @@ static int fill(const struct output *output, const struct profile *profile,
 				 "stackwide-zones(3)",
 				 format->name);
 	warn_of_unused_inputs(output, profile, &opts->tree, warned);
+	warn_of_missing_side(output, profile, &opts->tree);
 	counting.ret_num_events = &num_events;
 	err = write_output(output, profile, &counting);
 	if (err == -EOVERFLOW)

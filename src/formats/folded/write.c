@@ -260,6 +260,7 @@ const struct format format_diff_folded = {
 	.name = "diff.folded",
 	.extension = ".diff.folded",
 	.summary = "folded with two counts: before and after",
+	.holds_comparison = true,
 	.write = write_diff_folded,
 	.detect = diff_folded_detect,
 	.read = diff_folded_read,

@@ -531,6 +531,7 @@ const struct format format_pprof = {
 	.summary = "profile of pprof, compressed: addresses, lines, threads",
 	.producers = "Go 1.19",
 	.has_all_metrics = true,
+	.holds_comparison = true,
 	.has_threads = true,
 	.has_lines = true,
 	.has_addresses = true,

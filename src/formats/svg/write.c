@@ -512,6 +512,7 @@ const struct format format_svg = {
 	.summary = "flame graph for the browser, with the whole profile",
 	.producers = "flamegraph.pl, async-profiler 1.2",
 	.has_all_metrics = true,
+	.holds_comparison = true,
 	.has_threads = true,
 	.has_lines = true,
 	.shows_one_metric = true,

@@ -188,6 +188,7 @@ const struct format format_json = {
 	.extension = ".json",
 	.summary = "flame graph as a tree, for d3-flame-graph",
 	.producers = "d3-flame-graph's examples",
+	.holds_comparison = true,
 	.write = tree_json_write,
 	.detect = tree_json_detect,
 	.read = tree_json_read,
