@@ -75,16 +75,25 @@ static void append_error(struct text *text, const struct event_counts *event)
 		text_printf(text, " (± %.2g %%)", 200 / sqrt((double)num_points));
 }
 
+/* "12,345 bytes", "1.234 s", or a number without a unit. */
+static void append_weight(struct text *text, const struct event_counts *event, uint64_t weight)
+{
+	if (string_equals(event->unit, "nanoseconds")) {
+		text_printf(text, "%.3f s", (double)weight / 1e9);
+		return;
+	}
+	table_append_count(text, weight, 0);
+	if (string_equals(event->unit, "bytes"))
+		text_append_string(text, " bytes");
+}
+
 /* Hits after the last sample of each CPU, if they matter: less than a period per CPU. */
 static void append_rest(struct text *text, const struct event_counts *event)
 {
 	if (!event->rest || event->rest < event->weight / 100)
 		return;
 	text_append_string(text, INDENT);
-	if (string_equals(event->unit, "nanoseconds"))
-		text_printf(text, "%.3f s", (double)event->rest / 1e9);
-	else
-		table_append_count(text, event->rest, 0);
+	append_weight(text, event, event->rest);
 	text_append_string(
 		text,
 		" more followed the last sample and are in no stack; a smaller -c leaves less\n");
@@ -107,15 +116,11 @@ static void append_events(struct text *text, const struct account *account)
 {
 	for (size_t i = 0; i < account->num_events; i++) {
 		const struct event_counts *event = &account->events[i];
-		bool is_time = string_equals(event->unit, "nanoseconds");
 
 		text_append_string(text, i ? INDENT : "  events       ");
 		table_append_count(text, event->samples, 0);
 		text_printf(text, " samples of %s represent ", event->name);
-		if (is_time)
-			text_printf(text, "%.3f s", (double)event->scaled_weight / 1e9);
-		else
-			table_append_count(text, event->scaled_weight, 0);
+		append_weight(text, event, event->scaled_weight);
 		append_error(text, event);
 		text_append_char(text, '\n');
 		append_rest(text, event);

@@ -112,8 +112,8 @@ static void of_memory_it_is_reported_how_much_is_live_and_how_old(_unused_ void 
 	append(&scene, summary_append);
 	assert_says(
 		&scene,
-		"  events       5 samples of alloc represent 5,000\n"
-		"               7 samples of alloc-live represent 2,000\n"
+		"  events       5 samples of alloc represent 5,000 bytes\n"
+		"               7 samples of alloc-live represent 2,000 bytes\n"
 		"               2 of them were not freed by the end, the oldest is 12.3 s old\n");
 	release(&scene);
 }
@@ -139,29 +139,31 @@ static void an_estimated_sum_has_its_error(_unused_ void **state)
 					   .samples = 1600,
 					   .weight = 5000,
 					   .scaled_weight = 5000},
-		     "1,600 samples of alloc represent 5,000 (± 5 %)\n");
+		     "1,600 samples of alloc represent 5,000 bytes (± 5 %)\n");
 	assert_event((struct event_counts){.is_estimated = true,
 					   .is_live = true,
 					   .live = 400,
 					   .samples = 1600,
 					   .scaled_weight = 5000},
-		     "represent 5,000 (± 10 %)\n");
-	assert_event((struct event_counts){.is_estimated = true}, "represent 0\n");
-	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "represent 7\n");
+		     "represent 5,000 bytes (± 10 %)\n");
+	assert_event((struct event_counts){.is_estimated = true}, "represent 0 bytes\n");
+	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7},
+		     "represent 7 bytes\n");
 }
 
 static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
 {
-	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
-		     "represent 1,000\n               10 more followed the last sample and are in "
-		     "no stack");
+	assert_event(
+		(struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
+		"represent 1,000 bytes\n               10 bytes more followed the last sample and are in "
+		"no stack");
 	assert_event((struct event_counts){.unit = "nanoseconds",
 					   .weight = 1000000000,
 					   .scaled_weight = 1000000000,
 					   .rest = 500000000},
 		     "represent 1.000 s\n               0.500 s more followed the last sample");
 	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
-		     "represent 1,000\n  lost");
+		     "represent 1,000 bytes\n  lost");
 }
 
 static void nothing_lost_is_reported_too(_unused_ void **state)
