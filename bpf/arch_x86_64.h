@@ -72,6 +72,16 @@ struct thread_struct {
 #define CALL_ARGUMENT_2_32      cx
 #define SYSCALL_FUTEX_32        240
 #define SYSCALL_FUTEX_TIME64_32 422
+/* System calls that make a thread: clone(), fork(), vfork(), clone3(). */
+#define MAKES_THREAD(number) (((number) >= 56 && (number) <= 58) || (number) == 435)
+#define MAKES_THREAD_32(number) \
+	((number) == 120 || (number) == 2 || (number) == 190 || (number) == 435)
+/* Those that execute a program: execve(), execveat(). */
+#define EXECUTES(number)    ((number) == 59 || (number) == 322)
+#define EXECUTES_32(number) ((number) == 11 || (number) == 358)
+/* Those that end a thread: exit(), exit_group(). */
+#define ENDS_THREAD(number)    ((number) == 60 || (number) == 231)
+#define ENDS_THREAD_32(number) ((number) == 1 || (number) == 252)
 
 /* ---- registers that hold the state of runtimes ---- */
 

@@ -35,7 +35,9 @@
 #include "output.h"
 #include "own_time.h"
 #include "probe_argument.h"
+#include "registers.h"
 #include "request.h"
+#include "system_call.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -61,9 +63,9 @@ const volatile __u32 weight_bytes = 0;
 const volatile bool is_weight_signed = false;
 /* Weight of a hit without another source. */
 const volatile __u64 hit_weight = 1;
-/* The weight of a hit is the time, in ns, since its thread was at the point of on_start(). */
+/* The weight of a hit is the time, in ns, since the start of its system call. */
 const volatile bool weighs_time = false;
-/* Hits are ends of system calls. */
+/* Hits are system calls: their starts, or their ends if they weigh time. */
 const volatile bool has_calls = false;
 
 /* Our own process: reading the samples of its allocations would make others. */
@@ -76,23 +78,10 @@ volatile bool is_recording = false;
 #define MAX_SILENCE_NS (2 * WINDOW_NS)
 #define MAX_WEIGHT     (1ull << 48) /* of a hit: no amount is larger */
 #define MAX_PERIOD     (1ull << 56)
-/* Threads at a time. */
-#define MAX_STARTED 65536
 /* Hash seed that keeps kernel stacks of this program apart from others, which start elsewhere. */
 #define EVENT_SEED 3
 
 PER_CPU(struct wire_period_state, period_states);
-
-/*
- * Keyed by tid: when the thread was last at on_start(). Entries without an end, as of exited
- * threads, are evicted.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_STARTED);
-	__type(key, __u32);
-	__type(value, __u64);
-} starts SEC(".maps");
 
 /*
  * The weight of a hit: 0 if the field is negative, as the result of a failed call, or not an
@@ -112,17 +101,61 @@ static __always_inline __u64 read_weight(void *record)
 	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
-/* Time, in ns, since the running thread was at on_start(); 0: unknown. */
-static __always_inline __u64 take_time(void)
+/*
+ * A new thread and a new program return from a system call that they have not made: that of their
+ * parent, or that of the process which has started the program for us. An entry of a new thread's
+ * task would be of an older thread.
+ */
+static __always_inline bool is_first_return(__u64 task, const struct user_registers *registers)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	__u64 *started_ns = bpf_map_lookup_elem(&starts, &tid);
-	__u64 time_ns;
+	if (is_new_thread(registers)) {
+		bpf_map_delete_elem(&calls, &task);
+		return true;
+	}
+	return is_new_program(registers) && !bpf_map_lookup_elem(&calls, &task);
+}
 
-	if (!started_ns)
+/*
+ * The running thread's registers: not on the program's stack, which has no room for them. NULL:
+ * impossible.
+ */
+static __always_inline const struct user_registers *get_own_registers(void)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (!scratch)
+		return NULL;
+	read_registers(&scratch->registers, get_current_task());
+	return &scratch->registers;
+}
+
+/*
+ * End the running thread's system call. Its number is that of its start: sigreturn(2) and exec
+ * change the registers. Returns whether it is one; ret->start_ns is 0 if its start is unknown.
+ */
+static __always_inline bool end_call(struct wire_call *ret)
+{
+	const struct user_registers *registers = get_own_registers();
+	__u64 task = bpf_get_current_task();
+	const struct wire_call *call;
+
+	if (!registers || is_first_return(task, registers))
+		return false;
+	call = bpf_map_lookup_elem(&calls, &task);
+	if (!call)
+		return true;
+	*ret = *call;
+	bpf_map_delete_elem(&calls, &task);
+	return true;
+}
+
+/* Time, in ns, since the start of a system call that has ended; 0: unknown. */
+static __always_inline __u64 get_call_time(const struct wire_call *call)
+{
+	__u64 time_ns = bpf_ktime_get_ns() - call->start_ns;
+
+	if (!call->start_ns)
 		return 0;
-	time_ns = bpf_ktime_get_ns() - *started_ns;
-	bpf_map_delete_elem(&starts, &tid);
 	return time_ns ? time_ns : 1;
 }
 
@@ -263,11 +296,12 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 
 /*
  * slot     of memory that may stay live
- * request  kind of the request; 0: not a request
+ * subject  kind of a request, or number of a system call as in struct wire_sample; 0: neither, or a
+ *          system call that starts
  */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
 					__u64 weight, __u64 earlier, bool in_user_mode, __u32 slot,
-					__u32 request)
+					__u64 subject)
 {
 	struct scratch *scratch = get_scratch();
 
@@ -282,8 +316,10 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 		expect_return(ctx, find_pointer(ctx), slot, scratch->sample.time_ns);
 	}
 	if (request_kinds)
-		scratch->sample.request = request;
-	if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		scratch->sample.request = subject;
+	if (has_calls && subject)
+		scratch->sample.call = subject;
+	else if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
 		scratch->sample.call = get_call(&scratch->registers);
 	count_send(&counter->sends,
 		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED));
@@ -334,7 +370,8 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
-	__u32 request = 0;
+	struct wire_call call = {0};
+	__u64 subject = 0;
 	__u64 pid_tgid;
 	__u64 earlier = 0;
 	__u64 weight;
@@ -344,19 +381,26 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		return 0;
 	if (!start_hit(counter, &pid_tgid))
 		return 0;
+	if (weighs_time) {
+		if (!end_call(&call)) {
+			counter->unmatched++;
+			return 0;
+		}
+		subject = call.number;
+	}
 	if (has_filter && !passes_filter(record)) {
 		counter->unmatched++;
 		return 0;
 	}
 	if (record && request_kinds) {
-		request = read_kind(record);
-		if (!(request_kinds >> request & 1)) {
+		subject = read_kind(record);
+		if (!(request_kinds >> subject & 1)) {
 			counter->unmatched++;
 			return 0;
 		}
 	}
 	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &point), point)
-		 : weighs_time ? take_time()
+		 : weighs_time ? get_call_time(&call)
 		 : record      ? read_weight(record)
 			       : hit_weight;
 	if (weighs_time && !weight) {
@@ -369,7 +413,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	}
 	sum = add_weight(state, weight, &earlier);
 	if (sum)
-		take_sample(ctx, counter, pid_tgid, sum, earlier, in_user_mode, 0, request);
+		take_sample(ctx, counter, pid_tgid, sum, earlier, in_user_mode, 0, subject);
 	else
 		counter->below_period++;
 	return 0;
@@ -547,17 +591,26 @@ int on_filtered_tracepoint(void *ctx)
 	return handle_hit(ctx, ctx, true, false, 0);
 }
 
-/* And this one beside, where time is weighed. */
+/* And this one beside, where time is weighed: the start of a system call. */
 SEC("tracepoint")
 int on_start(void *ctx)
 {
 	COUNT_OWN_TIME;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 task = bpf_get_current_task();
+	struct wire_call call = {.start_ns = bpf_ktime_get_ns()};
+	const struct user_registers *registers;
 
-	/* If the map is full, the start will be unknown at the end. */
-	if (is_recording && tid && is_target(tid))
-		(void)bpf_map_update_elem(&starts, &tid, &now_ns, BPF_ANY);
+	if (!is_recording || !tid || !is_target(tid))
+		return 0;
+	registers = get_own_registers();
+	if (!registers)
+		return 0;
+	call.number = get_call(registers);
+	if (ends_thread(registers))
+		bpf_map_delete_elem(&calls, &task);
+	else /* if the map is full, the start will be unknown at the end */
+		(void)bpf_map_update_elem(&calls, &task, &call, BPF_ANY);
 	return 0;
 }
 

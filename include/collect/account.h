@@ -150,14 +150,14 @@ uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
 	OUTCOME(samples)
 
 /* OWN: an outcome that ticks do not have. */
-#define EVENT_OUTCOMES(OUTCOME, OWN)                                                    \
-	OUTCOME(idle)                                                                   \
-	OUTCOME(filtered)                                                               \
-	OWN(unmatched)    /* of a tracepoint: its filter did not match */               \
-	OWN(weightless)   /* its field is not above 0; or a call within an allocator */ \
-	OWN(unseen_begin) /* weighs its time, but its start was not seen */             \
-	OWN(unfinished)   /* likewise, but its end was not seen */                      \
-	OWN(below_period) /* part of the weight of the next sample */                   \
+#define EVENT_OUTCOMES(OUTCOME, OWN)                                                         \
+	OUTCOME(idle)                                                                        \
+	OUTCOME(filtered)                                                                    \
+	OWN(unmatched)    /* of a tracepoint: its filter did not match; see wire_counters */ \
+	OWN(weightless)   /* its field is not above 0; or a call within an allocator */      \
+	OWN(unseen_begin) /* weighs its time, but its start was not seen */                  \
+	OWN(unfinished)   /* likewise, but its end was not seen */                           \
+	OWN(below_period) /* part of the weight of the next sample */                        \
 	OUTCOME(samples)
 
 /* TIMED: the sum of their time is known, too, in a field with _ns behind its name. */

@@ -87,7 +87,7 @@ struct wire_sample {
 		/* Address of the futex that a wait is for; 0: another wait, or unknown. */
 		wire_u64 futex;
 		/*
-		 * At the end of a system call: its number plus one, below WIRE_CALL_32_BIT; else 0.
+		 * For a system call: its number plus one, below WIRE_CALL_32_BIT; else 0.
 		 */
 		wire_u64 call;
 		/* For memory that may stay live: the number of its slot plus one; else 0. */
@@ -242,9 +242,13 @@ static inline void wire_sends_add(struct wire_sends *sum, const struct wire_send
  */
 struct wire_counters {
 	wire_u64 fired;
-	wire_u64 idle;      /* the CPU ran nothing */
-	wire_u64 filtered;  /* the thread was no target */
-	wire_u64 unmatched; /* tracepoint: its filter does not match; request: of another kind */
+	wire_u64 idle;     /* the CPU ran nothing */
+	wire_u64 filtered; /* the thread was no target */
+	/*
+	 * Tracepoint: its filter does not match; request: of another kind; end of a system call: a
+	 * new thread or program, which has made none.
+	 */
+	wire_u64 unmatched;
 	/* Tracepoint: its field is not above 0, or no amount; allocator: no call from outside. */
 	wire_u64 weightless;
 	wire_u64 unseen_begin; /* for events weighted by time: the start is unknown */
@@ -286,6 +290,13 @@ struct wire_period_state {
 };
 _Static_assert(sizeof(struct wire_period_state) == 48,
 	       "struct wire_period_state is part of the wire format");
+
+/* The system call that a thread is in. */
+struct wire_call {
+	wire_u64 start_ns; /* CLOCK_MONOTONIC */
+	wire_u64 number;   /* as in struct wire_sample */
+};
+_Static_assert(sizeof(struct wire_call) == 16, "struct wire_call is part of the wire format");
 
 /* A request to a block device, while it is on its way; the key of a map that user space counts. */
 struct wire_request_key {

@@ -175,7 +175,7 @@ folded_count() {
             (ENVIRON["WITHIN"] == "" || index(stack, ";" ENVIRON["WITHIN"] ";")))
             sum += $NF
     }
-    END { printf "%d\n", sum }' "$1"
+    END { printf "%.0f\n", sum }' "$1"
 }
 
 # Sum of the samples of the lines that match an extended regular expression.
@@ -185,7 +185,7 @@ folded_match() {
 }
 
 folded_total() {
-    awk '{ sum += $NF } END { printf "%d\n", sum }' "$1"
+    awk '{ sum += $NF } END { printf "%.0f\n", sum }' "$1"
 }
 
 # Percentage of samples whose stack holds FRAME; of those that hold WITHIN, when given.
@@ -259,7 +259,7 @@ stats = json.load(open(sys.argv[1]))
 for path in sys.argv[2:]:
     value = stats
     for name in path.split("."):
-        value = value[name]
+        value = value[int(name) if isinstance(value, list) else name]
     print(sum(value.values()) if isinstance(value, dict) else value)
 PYTHON
 }

@@ -26,15 +26,35 @@ assert int(sys.argv[3]) == calls["weight"]
 assert calls["unit"] == "count" and times["unit"] == "nanoseconds"
 for event in stats["events"]:
     assert sum(event["lost"].values()) == event["lost"]["skipped"]
-    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "weightless", "unseen_begin", "unfinished", "below_period", "samples")) + event["lost"]["skipped"]
-# Of all calls the time is known but of the one that the program began with, and of those whose begin was skipped.
-assert abs(times["samples"] + times["unseen_begin"] - calls["samples"]) <= skipped and times["unseen_begin"] <= 1 + skipped
+    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "unfinished", "below_period", "samples")) + event["lost"]["skipped"]
+# Of all calls but the last one, which ends the program, the time is known.
+assert abs(times["samples"] + 1 - calls["samples"]) <= skipped and times["unseen_begin"] <= skipped
 PYTHON
 ((writes >= num_blocks)) || fail "$writes writes of $num_blocks blocks"
 elsewhere=$(grep -v ';\[syscall [a-z0-9_]*\] [0-9]*$' "$TMPDIR/calls.folded" || true)
 [[ -z $elsewhere ]] || fail "a call without its name: $elsewhere"
 "$STACKWIDE" report --json "$TMPDIR/calls.pb.gz" --metric syscall-time | grep -qF '"unit": "nanoseconds"' ||
     fail "times have no unit"
+
+# Calls are counted when they are made: some return twice, elsewhere, never, or in another program.
+record --syscalls -c 1 --buffer-size 64M -o "$TMPDIR/made.pb.gz" --stats "$TMPDIR/made.json" -- "$WORKLOADS/made_calls" >"$TMPDIR/made"
+"$STACKWIDE" convert "$TMPDIR/made.pb.gz" --metric syscalls -o "$TMPDIR/made.folded"
+"$STACKWIDE" convert "$TMPDIR/made.pb.gz" --metric syscall-time -o "$TMPDIR/made_time.folded"
+[[ -s $TMPDIR/made ]] || fail "the program of unusual calls failed"
+skipped=$(stats_get "$TMPDIR/made.json" events.0.lost.skipped)
+while read -r name expected; do
+    got=$(sum_frame "$TMPDIR/made.folded" "$name")
+    ((got >= expected - skipped && got <= expected)) || fail "$got calls of $name, not $expected: $(grep "$name" "$TMPDIR/made.folded")"
+done <"$TMPDIR/made"
+nameless=$(grep -hv ';\[syscall [a-z0-9_]*\] [0-9]*$' "$TMPDIR/made.folded" "$TMPDIR/made_time.folded" || true)
+[[ -z $nameless ]] || fail "a call without its name: $nameless"
+python3 -S - "$TMPDIR/made.json" "$(sum_frame "$TMPDIR/made.folded" 'exit(_group)?')" <<'PYTHON' || fail "the account: $(cat "$TMPDIR/made.json")"
+import json, sys
+calls, times = json.load(open(sys.argv[1]))["events"]
+ends, skipped = int(sys.argv[2]), calls["lost"]["skipped"] + times["lost"]["skipped"]
+print(f"{calls['samples']} calls, {ends} of them do not return; the time of {times['samples']} is known, {times['unseen_begin']} unknown")
+assert abs(calls["samples"] - ends - times["samples"]) <= skipped and times["unseen_begin"] <= skipped
+PYTHON
 
 # What waits in a call is in its time.
 before_ns=$(date +%s%N)

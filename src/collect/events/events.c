@@ -407,23 +407,26 @@ static int add_block_io(const struct event_paths *paths, const char *name, struc
 		   : add_event(&event, name, word->weighs_time ? "nanoseconds" : "bytes", ret);
 }
 
-/* Calls are counted at their end, and their time is measured from their start. */
+/*
+ * Calls are counted at their start: some return twice, in another program or never. Their time is
+ * known when they return.
+ */
 static int add_system_calls(const struct event_paths *paths, const char *word,
 			    struct event_list *ret, struct error *error)
 {
 	struct event event = {.kind = EVENT_SYSTEM_CALL, .type = PERF_TYPE_TRACEPOINT};
 	bool weighs_time = string_equals(word, "syscall-time");
-	int err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_exit", &event.config,
-					error);
+	uint64_t start;
+	int err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_enter", &start, error);
 
 	if (err)
 		return err;
-	if (!weighs_time)
+	if (!weighs_time) {
+		event.config = start;
 		return add_event(&event, word, NULL, ret);
-	err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_enter", &event.start_config,
-				    error);
-	if (err)
-		return err;
+	}
+	event.start_config = start;
+	err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_exit", &event.config, error);
 	return err ? err : add_event(&event, word, "nanoseconds", ret);
 }
 

@@ -156,7 +156,7 @@ static int set_up_maps(struct counted_program *program)
 			return err;
 	}
 	if (!program->opts.event->start_config) {
-		err = bpf_map__set_max_entries(bpf->maps.starts, 1);
+		err = bpf_map__set_max_entries(bpf->maps.calls, 1);
 		if (err)
 			return err;
 	}
@@ -267,7 +267,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
 	bpf->rodata->is_filtered = sampling->is_filtered;
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
-	/* All system calls end at one point, so its kernel stack has no information. */
+	/* All system calls start and end at one point, so its kernel stack has no information. */
 	bpf->rodata->take_kernel_stacks =
 		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;

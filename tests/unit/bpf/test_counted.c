@@ -33,7 +33,7 @@ static int set_up(void **state _unused_)
 	FAKE_ARRAY(arguments, 2);
 	FAKE_ARRAY(own_code, 2);
 	FAKE_HASH(last_calls, 2);
-	FAKE_HASH(starts, 2);
+	FAKE_HASH(calls, 2);
 	FAKE_HASH(requests, 2);
 	FAKE_HASH(returning, 2);
 	FAKE_HASH(reallocations, 2);
@@ -299,31 +299,108 @@ static void hits_of_the_idle_thread_count_for_the_whole_machine(void **state _un
 	expect_balance(0);
 }
 
-static void a_hit_weighs_the_time_since_its_start(void **state _unused_)
+/* The running thread returns from this call. */
+static void make_call(struct user_registers *registers, uint64_t number, uint64_t result)
+{
+	*registers = (struct user_registers){
+		.orig_ax = number, .ax = (unsigned long)-38, .cs = USER_CODE};
+	fake_kernel.registers = registers;
+	on_start(NULL);
+	registers->ax = result;
+}
+
+static void a_system_call_weighs_its_time(void **state _unused_)
 {
 	const struct wire_counters *counter = get_counters();
+	struct user_registers registers;
 	uint64_t record = 0;
 
-	weighs_time = true;
-	on_tracepoint(&record);
-	assert_int_equal(counter->unseen_begin, 1);
-	on_start(&record);
+	weighs_time = has_calls = true;
+	make_call(&registers, 1, 5);
 	fake_kernel.now_ns += 400;
 	on_tracepoint(&record);
 	assert_int_equal(get_sample()->weight, 400);
+	assert_int_equal(get_sample()->call, 2);
 	on_tracepoint(&record); /* the call ended before */
-	assert_int_equal(counter->unseen_begin, 2);
-	on_start(&record);
+	assert_int_equal(counter->unseen_begin, 1);
+	make_call(&registers, 1, 5);
 	on_tracepoint(&record); /* 1 ns at least */
 	assert_int_equal(get_sample()->weight, 1);
 	fake_kernel.pid_tgid = 0;
-	on_start(&record);
-	assert_int_equal(fake_map_find(&starts)->num_entries, 0);
+	make_call(&registers, 1, 5);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 	fake_kernel.pid_tgid = 6ull << 32 | 7;
 	is_filtered = true;
-	on_start(&record);
-	assert_int_equal(fake_map_find(&starts)->num_entries, 0);
+	make_call(&registers, 1, 5);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 	expect_balance(0);
+}
+
+/* The registers of sigreturn(2) are those of the interrupted code when it returns. */
+static void a_system_call_has_the_number_of_its_start(void **state _unused_)
+{
+	struct user_registers registers;
+	uint64_t record = 0;
+
+	weighs_time = has_calls = true;
+	make_call(&registers, 15, 5);
+	registers.orig_ax = (unsigned long)-1;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 16);
+	/* A thread that executes a program may get another tid. */
+	make_call(&registers, 59, 0);
+	fake_kernel.pid_tgid = 6ull << 32 | 6;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 60);
+	assert_int_equal(get_counters()->sends.sent, 2);
+	expect_balance(0);
+}
+
+static void new_threads_and_programs_have_made_no_call(void **state _unused_)
+{
+	static const uint64_t numbers[] = {56, 57, 58, 435, 59, 322};
+	static const uint64_t numbers_32[] = {120, 2, 190, 435, 11, 358};
+	const struct wire_counters *counter = get_counters();
+	struct user_registers registers;
+	uint64_t record = 0;
+
+	weighs_time = has_calls = true;
+	fake_kernel.registers = &registers;
+	for (int i = 0; i < 6; i++) {
+		registers = (struct user_registers){.orig_ax = numbers[i], .cs = USER_CODE};
+		on_tracepoint(&record);
+		registers = (struct user_registers){.orig_ax = numbers_32[i],
+						    .cs = USER_CODE_OF_32_BITS};
+		on_tracepoint(&record);
+	}
+	assert_int_equal(counter->unmatched, 12);
+	/* Nor has one whose task was that of a thread which has ended in a call. */
+	make_call(&registers, 34, 0);
+	registers.orig_ax = 56;
+	on_tracepoint(&record);
+	assert_int_equal(counter->unmatched, 13);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	registers.orig_ax = 2; /* open() may give 0 */
+	on_tracepoint(&record);
+	assert_int_equal(counter->unmatched, 13);
+	assert_int_equal(counter->unseen_begin, 1);
+	expect_balance(0);
+}
+
+static void calls_that_do_not_return_leave_nothing(void **state _unused_)
+{
+	struct user_registers registers;
+
+	weighs_time = has_calls = true;
+	make_call(&registers, 34, 0);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 1);
+	make_call(&registers, 60, 0);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	make_call(&registers, 231, 0);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	registers = (struct user_registers){.orig_ax = 252, .cs = USER_CODE_OF_32_BITS};
+	on_start(NULL);
+	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 }
 
 static unsigned int num_disabled;
@@ -354,7 +431,7 @@ static void a_probe_keeps_its_cpu_until_its_end(void **state _unused_)
 	keeps_cpu = false;
 }
 
-static void a_hit_at_the_end_of_a_system_call_has_its_number(void **state _unused_)
+static void a_hit_of_a_system_call_has_its_number(void **state _unused_)
 {
 	static struct mm_struct memory;
 	struct user_registers registers = {.orig_ax = 202, .cs = USER_CODE};
@@ -1172,9 +1249,12 @@ int main(void)
 		TEST(a_full_ring_counts_lost_hits),
 		TEST(hits_outside_the_target_are_filtered),
 		TEST(hits_of_the_idle_thread_count_for_the_whole_machine),
-		TEST(a_hit_weighs_the_time_since_its_start),
+		TEST(a_system_call_weighs_its_time),
+		TEST(a_system_call_has_the_number_of_its_start),
+		TEST(new_threads_and_programs_have_made_no_call),
+		TEST(calls_that_do_not_return_leave_nothing),
 		TEST(a_probe_keeps_its_cpu_until_its_end),
-		TEST(a_hit_at_the_end_of_a_system_call_has_its_number),
+		TEST(a_hit_of_a_system_call_has_its_number),
 		TEST(a_request_weighs_its_time),
 		TEST(an_early_request_sends_its_stack_when_it_is_made),
 		TEST(a_request_whose_stack_is_walked_sends_no_copy),

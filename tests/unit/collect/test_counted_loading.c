@@ -434,7 +434,7 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	assert_int_equal(entries_of(skeleton->maps.last_calls), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.returning), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.requests), 1);
-	assert_int_equal(entries_of(skeleton->maps.starts), 1);
+	assert_int_equal(entries_of(skeleton->maps.calls), 1);
 	assert_int_equal(entries_of(skeleton->maps.sent_stacks), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.sent_runtime), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.raw_samples), num_cpus);
@@ -443,7 +443,7 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	event.start_config = 9;
 	make_well();
 	num_requests = entries_of(skeleton->maps.requests);
-	num_starts = entries_of(skeleton->maps.starts);
+	num_starts = entries_of(skeleton->maps.calls);
 	assert_true(num_requests > 1000 && num_starts > 1000);
 	be_probe(PROBE_ALLOCATOR);
 	event.start_config = 0;

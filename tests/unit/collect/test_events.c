@@ -298,7 +298,7 @@ static void system_calls_are_two_tracepoints(void **state)
 
 	assert_string_equal(event->name, "syscalls");
 	assert_int_equal(event->kind, EVENT_SYSTEM_CALL);
-	assert_int_equal(event->config, 442);
+	assert_int_equal(event->config, 443);
 	assert_int_equal(event->start_config, 0);
 	assert_string_equal(event_get_unit(event), "count");
 	event = parse_one(*state, "syscall-time");

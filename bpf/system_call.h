@@ -1,0 +1,50 @@
+/* The system calls that threads are in: since when, and which. */
+#ifndef BPF_SYSTEM_CALL_H
+#define BPF_SYSTEM_CALL_H
+
+#include "registers.h"
+#include "wire/wire.h"
+
+/* Threads at a time. */
+#define MAX_CALLING 65536
+
+/*
+ * Keyed by the thread's task, as an exec may change its tid: the system call that it is in. If a
+ * thread's entry was evicted, the start of its call is unknown at the end.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_CALLING);
+	__type(key, __u64);
+	__type(value, struct wire_call);
+} calls SEC(".maps");
+
+/* It does not return. */
+static __always_inline bool ends_thread(const struct user_registers *registers)
+{
+	__u32 number = registers->CALL_REGISTER;
+
+	return REGISTERS_ARE_32_BIT(registers) ? ENDS_THREAD_32(number) : ENDS_THREAD(number);
+}
+
+/* Whether a thread returns from the call that has made it. */
+static __always_inline bool is_new_thread(const struct user_registers *registers)
+{
+	__u32 number = registers->CALL_REGISTER;
+
+	if (registers->RETURN_VALUE)
+		return false;
+	return REGISTERS_ARE_32_BIT(registers) ? MAKES_THREAD_32(number) : MAKES_THREAD(number);
+}
+
+/* Whether a thread starts a program. */
+static __always_inline bool is_new_program(const struct user_registers *registers)
+{
+	__u32 number = registers->CALL_REGISTER;
+
+	if (registers->RETURN_VALUE)
+		return false;
+	return REGISTERS_ARE_32_BIT(registers) ? EXECUTES_32(number) : EXECUTES(number);
+}
+
+#endif
