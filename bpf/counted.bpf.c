@@ -298,10 +298,11 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
  * slot     of memory that may stay live
  * subject  kind of a request, or number of a system call as in struct wire_sample; 0: neither, or a
  *          system call that starts
+ * time_ns  duration of a system call
  */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
 					__u64 weight, __u64 earlier, bool in_user_mode, __u32 slot,
-					__u64 subject)
+					__u64 subject, __u64 time_ns)
 {
 	struct scratch *scratch = get_scratch();
 
@@ -311,6 +312,8 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	scratch->sample.event = event_number;
 	scratch->sample.weight = weight;
 	scratch->sample.earlier_weight = earlier;
+	if (weighs_time)
+		scratch->sample.duration_ms = get_duration_ms(time_ns);
 	if (is_live) {
 		scratch->sample.block = slot + 1;
 		expect_return(ctx, find_pointer(ctx), slot, scratch->sample.time_ns);
@@ -413,7 +416,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	}
 	sum = add_weight(state, weight, &earlier);
 	if (sum)
-		take_sample(ctx, counter, pid_tgid, sum, earlier, in_user_mode, 0, subject);
+		take_sample(ctx, counter, pid_tgid, sum, earlier, in_user_mode, 0, subject, weight);
 	else
 		counter->below_period++;
 	return 0;
@@ -456,7 +459,7 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 	else if (is_live && !take_slot(&slot))
 		counter->lost_block++;
 	else
-		take_sample(ctx, counter, pid_tgid, points, 0, true, slot, 0);
+		take_sample(ctx, counter, pid_tgid, points, 0, true, slot, 0, 0);
 }
 
 /*
@@ -707,6 +710,7 @@ int on_request_end(__u64 *arguments)
 	time_ns = bpf_ktime_get_ns() - sample.wait_ns;
 	sample.weight *= time_ns ? time_ns : 1;
 	sample.wait_ns = 0;
+	sample.duration_ms = get_duration_ms(time_ns);
 	/* Without data it looks as those of zones do. */
 	if (is_of_driver(get_operation((struct request *)arguments[0])))
 		sample.request = WIRE_REQUEST_OTHER;

@@ -47,4 +47,12 @@ static __always_inline bool is_new_program(const struct user_registers *register
 	return REGISTERS_ARE_32_BIT(registers) ? EXECUTES_32(number) : EXECUTES(number);
 }
 
+/* A duration in a sample. */
+static __always_inline __u32 get_duration_ms(__u64 time_ns)
+{
+	__u64 time_ms = time_ns / 1000000;
+
+	return time_ms > 0xffffffff ? 0xffffffff : time_ms;
+}
+
 #endif

@@ -103,7 +103,7 @@ struct diff_side_opts {
 	 * side; and by timestamp which of these count. Both NULL: all of it.
 	 */
 	const uint64_t *values;
-	const uint8_t *timestamps;
+	const uint64_t *timestamps;
 	uint64_t num_samples; /* drawn; 0: equal to the weight */
 	/*
 	 * The parts of the side, borrowed. If either side has several runs, shares vary as from run

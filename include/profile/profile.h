@@ -298,6 +298,10 @@ const struct timestamps *profile_get_times_of_one_clock(const struct profile *pr
  */
 _must_check_ int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t stack,
 				       uint32_t metric, uint64_t weight, uint64_t time_ns);
+/* The same for a weight that is spread over an interval: a wait, or a system call. */
+_must_check_ int profile_add_interval(struct profile *profile, uint32_t thread, uint32_t stack,
+				      uint32_t metric, uint64_t weight, uint64_t start_ns,
+				      uint64_t end_ns);
 /* See timestamps_set_clock(). */
 _must_check_ int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns);
 

@@ -115,7 +115,8 @@ struct wire_sample {
 	};
 	/* Version of the process's mappings that the walk used; 0: unknown, or no walk by table. */
 	wire_u32 mappings_version;
-	wire_u32 padding;
+	/* Duration of an event, which has ended; 0: none, or below 1 ms. */
+	wire_u32 duration_ms;
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
 _Static_assert(sizeof(struct wire_sample) == 136, "struct wire_sample is part of the wire format");

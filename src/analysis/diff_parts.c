@@ -37,50 +37,84 @@ static size_t count_timestamps(const struct diff_parts *parts)
 	return timestamps ? timestamps_count(timestamps) : 0;
 }
 
-/* A timestamp of the metric and selection, with the span of its source; NULL for others. */
-static const struct timestamp *get_timestamp(const struct diff_parts *parts, size_t i,
-					     struct diff_span **ret_span)
+static const struct timestamps *get_timestamps(const struct diff_parts *parts)
 {
-	const struct timestamp *timestamp =
-		timestamps_get(profile_get_timestamps(parts->profile), i);
+	return profile_get_timestamps(parts->profile);
+}
 
-	if (!is_counted(parts, timestamp->sample) ||
-	    (parts->opts->timestamps && !parts->opts->timestamps[i]))
-		return NULL;
+/* The weight of a timestamp of the metric and selection, with the span of its source; 0 for others. */
+static uint64_t get_weight(const struct diff_parts *parts, size_t i, struct diff_span **ret_span)
+{
+	const struct timestamp *timestamp = timestamps_get(get_timestamps(parts), i);
+
+	if (!is_counted(parts, timestamp->sample))
+		return 0;
 	*ret_span = &parts->spans[get_source(parts->profile, timestamp->sample)];
-	return timestamp;
+	return parts->opts->timestamps ? parts->opts->timestamps[i] : timestamp->weight;
 }
 
 /*
- * Times are from foreign files, and may be anything: a span times the number of slices may exceed
- * 64 bits.
+ * A time in its span, in slices. Times are from foreign files, and may be anything: a span times
+ * the number of slices may exceed 64 bits.
  */
-static size_t get_slice(const struct diff_parts *parts, const struct diff_span *span,
+static double get_place(const struct diff_parts *parts, const struct diff_span *span,
 			uint64_t time_ns)
 {
-	double resolution =
-		(double)timestamps_get_resolution_ns(profile_get_timestamps(parts->profile));
+	double resolution = (double)timestamps_get_resolution_ns(get_timestamps(parts));
 	double length = (double)(span->last_ns - span->first_ns) + resolution;
-	size_t slice = (size_t)((double)(time_ns - span->first_ns) / length * DIFF_SLICES);
 
-	return slice < DIFF_SLICES ? slice : DIFF_SLICES - 1;
+	if (time_ns <= span->first_ns)
+		return 0;
+	if (time_ns >= span->last_ns)
+		time_ns = span->last_ns;
+	return (double)(time_ns - span->first_ns) / length * DIFF_SLICES;
 }
 
+/* The part of a timestamp's weight that is in a slice. */
+static uint64_t get_part(const struct diff_parts *parts, const struct diff_span *span, size_t i,
+			 uint64_t weight, size_t slice)
+{
+	const struct timestamp *timestamp = timestamps_get(get_timestamps(parts), i);
+	double start = get_place(parts, span, timestamp->time_ns);
+	double end =
+		get_place(parts, span, timestamps_get_end_ns(get_timestamps(parts), timestamp));
+	double from = (double)slice > start ? (double)slice : start;
+	double to = (double)slice + 1 < end ? (double)slice + 1 : end;
+
+	if (!(start < end)) { /* a moment */
+		size_t at = start < DIFF_SLICES ? (size_t)start : DIFF_SLICES - 1;
+
+		return at == slice ? weight : 0;
+	}
+	if (from >= to)
+		return 0;
+	return (uint64_t)((double)weight * (to - start) / (end - start)) -
+	       (uint64_t)((double)weight * (from - start) / (end - start));
+}
+
+static void add_to_span(const struct diff_parts *parts, const struct timestamp *timestamp,
+			struct diff_span *span)
+{
+	uint64_t end_ns = timestamps_get_end_ns(get_timestamps(parts), timestamp);
+
+	if (!span->exists || timestamp->time_ns < span->first_ns)
+		span->first_ns = timestamp->time_ns;
+	if (end_ns > span->last_ns)
+		span->last_ns = end_ns;
+	span->exists = true;
+}
+
+/* An interval that a filter by time cuts reaches out of the span. */
 static void find_spans(const struct diff_parts *parts)
 {
 	size_t count = count_timestamps(parts);
 
 	for (size_t i = 0; i < count; i++) {
+		const struct timestamp *timestamp = timestamps_get(get_timestamps(parts), i);
 		struct diff_span *span;
-		const struct timestamp *timestamp = get_timestamp(parts, i, &span);
 
-		if (!timestamp)
-			continue;
-		if (!span->exists || timestamp->time_ns < span->first_ns)
-			span->first_ns = timestamp->time_ns;
-		if (timestamp->time_ns > span->last_ns)
-			span->last_ns = timestamp->time_ns;
-		span->exists = true;
+		if (timestamp->weight && get_weight(parts, i, &span) == timestamp->weight)
+			add_to_span(parts, timestamp, span);
 	}
 }
 
@@ -95,12 +129,14 @@ static bool have_slices(const struct diff_parts *parts)
 
 	for (size_t i = 0; i < count; i++) {
 		struct diff_span *span;
-		const struct timestamp *timestamp = get_timestamp(parts, i, &span);
+		uint64_t weight = get_weight(parts, i, &span);
 
-		if (!timestamp)
+		if (!weight || !span->exists)
 			continue;
-		timed += (double)timestamp->weight;
-		has_samples[get_slice(parts, span, timestamp->time_ns)] = true;
+		timed += (double)weight;
+		for (size_t slice = 0; slice < DIFF_SLICES; slice++)
+			if (!has_samples[slice])
+				has_samples[slice] = get_part(parts, span, i, weight, slice);
 	}
 	for (uint32_t i = 0; i < profile_count_samples(parts->profile); i++)
 		if (is_counted(parts, i))
@@ -157,9 +193,10 @@ void diff_parts_get_values(const struct diff_parts *parts, size_t part, uint64_t
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct diff_span *span;
-		const struct timestamp *timestamp = get_timestamp(parts, i, &span);
+		uint64_t weight = get_weight(parts, i, &span);
 
-		if (timestamp && get_slice(parts, span, timestamp->time_ns) == part)
-			values[timestamp->sample] += timestamp->weight;
+		if (weight && span->exists)
+			values[timestamps_get(get_timestamps(parts), i)->sample] +=
+				get_part(parts, span, i, weight, part);
 	}
 }

@@ -337,9 +337,10 @@ int profile_copier_copy_timestamps(struct profile_copier *copier)
 
 		if (!is_copied(copier, sample))
 			continue;
-		err = profile_add_timestamp(
+		err = profile_add_interval(
 			copier->to, copier->threads[sample->thread], copier->stacks[sample->stack],
-			copier->metrics[sample->metric], timestamp->weight, timestamp->time_ns);
+			copier->metrics[sample->metric], timestamp->weight, timestamp->time_ns,
+			timestamps_get_end_ns(timestamps, timestamp));
 		if (err)
 			return err;
 	}

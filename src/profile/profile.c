@@ -474,6 +474,12 @@ const struct timestamps *profile_get_times_of_one_clock(const struct profile *pr
 int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
 			  uint64_t weight, uint64_t time_ns)
 {
+	return profile_add_interval(profile, thread, stack, metric, weight, time_ns, time_ns);
+}
+
+int profile_add_interval(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
+			 uint64_t weight, uint64_t start_ns, uint64_t end_ns)
+{
 	struct sample wanted = {thread, stack, metric, weight};
 	uint32_t id;
 	int err;
@@ -483,7 +489,7 @@ int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t sta
 	err = find_sample(profile, &wanted, &id);
 	return err || id == HASH_INDEX_NONE
 		       ? err
-		       : timestamps_add(profile->timestamps, id, time_ns, weight);
+		       : timestamps_add_interval(profile->timestamps, id, start_ns, end_ns, weight);
 }
 
 int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns)

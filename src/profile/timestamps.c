@@ -54,7 +54,9 @@ static int compare(const void *a, const void *b)
 
 	if (left->sample != right->sample)
 		return left->sample < right->sample ? -1 : 1;
-	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return (left->duration > right->duration) - (left->duration < right->duration);
 }
 
 void timestamps_sort(struct timestamps *timestamps)
@@ -77,8 +79,25 @@ uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns)
 	return resolution_ns * 2;
 }
 
-/* Round the times, and merge equal ones; they are sorted. */
-static void merge_equal(struct timestamps *timestamps)
+/* Set the interval of a timestamp, rounded. A longer one than 32 bits hold loses its start. */
+static void set_interval(const struct timestamps *timestamps, uint64_t start_ns, uint64_t end_ns,
+			 struct timestamp *ret)
+{
+	uint64_t start = start_ns / timestamps->resolution_ns;
+	uint64_t end = end_ns / timestamps->resolution_ns;
+
+	if (end > start && end - start > UINT32_MAX)
+		start = end - UINT32_MAX;
+	ret->time_ns = start * timestamps->resolution_ns;
+	ret->duration = end > start ? (uint32_t)(end - start) : 0;
+}
+
+/*
+ * Round the times, and merge equal ones; they are sorted. They may be out of order then.
+ *
+ * finer_ns  the resolution until now
+ */
+static void merge_equal(struct timestamps *timestamps, uint64_t finer_ns)
 {
 	struct timestamp *items = timestamps->items.items;
 	size_t num_merged = 0;
@@ -86,7 +105,8 @@ static void merge_equal(struct timestamps *timestamps)
 	for (size_t i = 0; i < timestamps->items.length; i++) {
 		struct timestamp timestamp = items[i];
 
-		timestamp.time_ns -= timestamp.time_ns % timestamps->resolution_ns;
+		set_interval(timestamps, timestamp.time_ns,
+			     timestamp.time_ns + timestamp.duration * finer_ns, &timestamp);
 		if (num_merged && compare(&items[num_merged - 1], &timestamp) == 0)
 			items[num_merged - 1].weight += timestamp.weight;
 		else
@@ -99,15 +119,19 @@ static void merge_equal(struct timestamps *timestamps)
 static void make_room(struct timestamps *timestamps)
 {
 	timestamps_sort(timestamps);
-	merge_equal(timestamps);
+	merge_equal(timestamps, timestamps->resolution_ns);
 	/*
 	 * Down to half of the limit, not just below it: else every few timestamps would sort all of
 	 * them again.
 	 */
 	while (timestamps->items.length > timestamps->limit / 2 &&
 	       timestamps->resolution_ns < UINT64_MAX / 4) {
-		timestamps->resolution_ns = timestamps_get_coarser_ns(timestamps->resolution_ns);
-		merge_equal(timestamps);
+		uint64_t finer_ns = timestamps->resolution_ns;
+
+		timestamps->resolution_ns = timestamps_get_coarser_ns(finer_ns);
+		merge_equal(timestamps, finer_ns);
+		timestamps->is_sorted = false;
+		timestamps_sort(timestamps);
 	}
 	if (timestamps->items.length > timestamps->limit / 2)
 		timestamps->limit = timestamps->items.length * 2;
@@ -116,6 +140,12 @@ static void make_room(struct timestamps *timestamps)
 int timestamps_add(struct timestamps *timestamps, uint32_t sample, uint64_t time_ns,
 		   uint64_t weight)
 {
+	return timestamps_add_interval(timestamps, sample, time_ns, time_ns, weight);
+}
+
+int timestamps_add_interval(struct timestamps *timestamps, uint32_t sample, uint64_t start_ns,
+			    uint64_t end_ns, uint64_t weight)
+{
 	struct timestamp *added;
 
 	if (timestamps->items.length >= timestamps->limit)
@@ -123,11 +153,8 @@ int timestamps_add(struct timestamps *timestamps, uint32_t sample, uint64_t time
 	added = array_add(&timestamps->items);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct timestamp){
-		.time_ns = time_ns - time_ns % timestamps->resolution_ns,
-		.weight = weight,
-		.sample = sample,
-	};
+	*added = (struct timestamp){.weight = weight, .sample = sample};
+	set_interval(timestamps, start_ns, end_ns, added);
 	if (timestamps->items.length > 1 && compare(added - 1, added) > 0)
 		timestamps->is_sorted = false;
 	return 0;
@@ -141,6 +168,33 @@ size_t timestamps_count(const struct timestamps *timestamps)
 const struct timestamp *timestamps_get(const struct timestamps *timestamps, size_t id)
 {
 	return &timestamps->items.items[id];
+}
+
+uint64_t timestamps_get_end_ns(const struct timestamps *timestamps,
+			       const struct timestamp *timestamp)
+{
+	uint64_t duration_ns;
+	uint64_t end_ns;
+
+	/* Times are from foreign files, and may be anything. */
+	if (__builtin_mul_overflow(timestamp->duration, timestamps->resolution_ns, &duration_ns) ||
+	    __builtin_add_overflow(timestamp->time_ns, duration_ns, &end_ns))
+		return UINT64_MAX;
+	return end_ns;
+}
+
+uint64_t timestamps_get_weight_before(const struct timestamps *timestamps,
+				      const struct timestamp *timestamp, uint64_t time_ns)
+{
+	uint64_t end_ns = timestamps_get_end_ns(timestamps, timestamp);
+
+	/* The moment at the end of all times is before it, too. */
+	if (time_ns == UINT64_MAX || (time_ns >= end_ns && time_ns > timestamp->time_ns))
+		return timestamp->weight;
+	if (time_ns <= timestamp->time_ns)
+		return 0;
+	return (uint64_t)((unsigned __int128)timestamp->weight * (time_ns - timestamp->time_ns) /
+			  (end_ns - timestamp->time_ns));
 }
 
 void timestamps_set_weight(struct timestamps *timestamps, size_t id, uint64_t weight)

@@ -33,8 +33,8 @@ _Static_assert(sizeof(struct function_change) == 20, "read by the page (changes.
 
 struct changes_opts {
 	const struct weights_opts *weights;
-	/* The timestamps that pass the filters by time, by timestamp of the profile; NULL: all. */
-	const uint8_t *timestamps;
+	/* The weight that passes the filters by time, by timestamp of the profile; NULL: all. */
+	const uint64_t *timestamps;
 	/* Number of samples behind the side's weight of the metric, by source; 0: unknown. */
 	const uint64_t *before_samples;
 	const uint64_t *after_samples;

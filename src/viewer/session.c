@@ -585,7 +585,7 @@ static int find_changes(struct session *session, struct error *error)
 	_cleanup_free_ uint64_t *after = gather_sample_counts(session, weights->metric);
 	_cleanup_free_ uint64_t *before = gather_sample_counts(
 		session, compares_metrics ? weights->baseline_metric : weights->metric);
-	_cleanup_free_ uint8_t *timestamps = NULL;
+	_cleanup_free_ uint64_t *timestamps = NULL;
 	struct changes_opts opts = {
 		.weights = weights, .before_samples = before, .after_samples = after};
 	int err = before && after ? prepare_tree(session) : -ENOMEM;

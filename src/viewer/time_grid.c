@@ -2,7 +2,8 @@
  * A row is the time span of one cell, 20 ms at the finest. It gets coarser if the clock of the
  * samples is, and until the longest file fits the available columns.
  *
- * Weight without a time is the remainder: the whole weight, less that of the cells.
+ * Weight without a time is the remainder: the whole weight, less that of the cells. An interval has
+ * a part of its weight in each of its cells.
  */
 #include "viewer/time_grid.h"
 
@@ -44,7 +45,7 @@ static uint64_t measure(struct time_grid *grid, const struct session *session,
 }
 
 /*
- * Steps are multiples of each other, and of the clock's resolution: each timestamp belongs to one
+ * Steps are multiples of each other, and of the clock's resolution: each moment belongs to one
  * cell.
  */
 static void choose_columns(struct time_grid *grid, uint64_t length_ns, uint64_t resolution_ns,
@@ -79,6 +80,26 @@ static uint8_t *choose_samples(struct time_grid *grid, const struct session *ses
 	return is_chosen;
 }
 
+/* first_ns: the first time of its source */
+static void add_to_cells(struct time_grid *grid, const struct timestamps *timestamps,
+			 const struct timestamp *timestamp, uint64_t first_ns)
+{
+	uint64_t row_ns = grid->row_ms * NS_PER_MS;
+	uint64_t end_ns = timestamps_get_end_ns(timestamps, timestamp);
+	uint64_t cell = (timestamp->time_ns - first_ns) / row_ns;
+	uint64_t last = (end_ns - first_ns) / row_ns;
+	uint64_t before = 0;
+
+	for (; cell < last; cell++) {
+		uint64_t weight = timestamps_get_weight_before(timestamps, timestamp,
+							       first_ns + (cell + 1) * row_ns);
+
+		grid->cells[cell] += weight - before;
+		before = weight;
+	}
+	grid->cells[last] += timestamp->weight - before;
+}
+
 static void fill(struct time_grid *grid, const struct profile *profile,
 		 const struct time_span *spans, const uint8_t *is_chosen)
 {
@@ -88,11 +109,10 @@ static void fill(struct time_grid *grid, const struct profile *profile,
 		const struct timestamp *timestamp = timestamps_get(timestamps, i);
 		uint32_t thread = profile_get_sample(profile, timestamp->sample)->thread;
 		uint32_t source = profile_get_thread(profile, thread)->source;
-		uint64_t time_ms = (timestamp->time_ns - spans[source].first_ns) / NS_PER_MS;
 
 		if (!is_chosen[timestamp->sample])
 			continue;
-		grid->cells[time_ms / grid->row_ms] += timestamp->weight;
+		add_to_cells(grid, timestamps, timestamp, spans[source].first_ns);
 		grid->timeless -= timestamp->weight;
 	}
 }

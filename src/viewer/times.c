@@ -4,6 +4,8 @@
  * part may have no time at all. It is dropped if any range selects times, and kept if ranges only
  * exclude. Hence the two directions of weigh(): it starts with nothing and adds, or starts with
  * everything and subtracts.
+ *
+ * Ranges that select times have one range in common. Ranges that exclude times are cut out of it.
  */
 #include "viewer/times.h"
 
@@ -39,8 +41,8 @@ int times_find_spans(const struct profile *profile, struct time_span **ret)
 
 		if (!span->exists || timestamp->time_ns < span->first_ns)
 			span->first_ns = timestamp->time_ns;
-		if (timestamp->time_ns > span->last_ns)
-			span->last_ns = timestamp->time_ns;
+		if (timestamps_get_end_ns(timestamps, timestamp) > span->last_ns)
+			span->last_ns = timestamps_get_end_ns(timestamps, timestamp);
 		span->exists = true;
 	}
 	*ret = spans;
@@ -95,15 +97,73 @@ static int add_range(struct ranges *ranges, const char *line, size_t length, str
 	return 0;
 }
 
-static bool contains(const struct ranges *ranges, uint64_t time_ms)
+/* A time of a range on the source's clock; UINT64_MAX: later than any. */
+static uint64_t place(uint64_t first_ns, uint64_t time_ms)
 {
-	array_for_each (&ranges->items, range) {
-		bool is_inside = time_ms >= range->from_ms && time_ms < range->to_ms;
+	uint64_t time_ns;
 
-		if (is_inside == range->excludes)
-			return false;
+	if (__builtin_mul_overflow(time_ms, NS_PER_MS, &time_ns) ||
+	    __builtin_add_overflow(time_ns, first_ns, &time_ns))
+		return UINT64_MAX;
+	return time_ns;
+}
+
+/* The range that those which select have in common. */
+static void find_common(const struct ranges *ranges, uint64_t *ret_from_ms, uint64_t *ret_to_ms)
+{
+	*ret_from_ms = 0;
+	*ret_to_ms = UINT64_MAX;
+	array_for_each (&ranges->items, range) {
+		if (range->excludes)
+			continue;
+		if (range->from_ms > *ret_from_ms)
+			*ret_from_ms = range->from_ms;
+		if (range->to_ms < *ret_to_ms)
+			*ret_to_ms = range->to_ms;
 	}
-	return true;
+}
+
+/* Move from_ms to where no range excludes times, and to_ms to where the next one does. */
+static void skip_excluded(const struct ranges *ranges, uint64_t *from_ms, uint64_t *to_ms)
+{
+	bool has_moved;
+
+	do {
+		has_moved = false;
+		array_for_each (&ranges->items, range) {
+			if (!range->excludes || range->from_ms > *from_ms ||
+			    range->to_ms <= *from_ms)
+				continue;
+			*from_ms = range->to_ms;
+			has_moved = true;
+		}
+	} while (has_moved);
+	array_for_each (&ranges->items, range)
+		if (range->excludes && range->from_ms > *from_ms && range->from_ms < *to_ms)
+			*to_ms = range->from_ms;
+}
+
+/* The part of a timestamp's weight that passes. first_ns: the first time of its source */
+static uint64_t get_part(const struct timestamps *timestamps, const struct timestamp *timestamp,
+			 const struct ranges *ranges, uint64_t first_ns)
+{
+	uint64_t weight = 0;
+	uint64_t from_ms;
+	uint64_t end_ms;
+	uint64_t to_ms;
+
+	find_common(ranges, &from_ms, &end_ms);
+	for (; from_ms < end_ms; from_ms = to_ms) {
+		to_ms = end_ms;
+		skip_excluded(ranges, &from_ms, &to_ms);
+		if (from_ms >= to_ms)
+			break;
+		weight += timestamps_get_weight_before(timestamps, timestamp,
+						       place(first_ns, to_ms)) -
+			  timestamps_get_weight_before(timestamps, timestamp,
+						       place(first_ns, from_ms));
+	}
+	return weight;
 }
 
 static int read_ranges(struct ranges *ranges, const char *filters, struct error *error)
@@ -124,8 +184,8 @@ static int read_ranges(struct ranges *ranges, const char *filters, struct error 
 	return 0;
 }
 
-static int select_timestamps(const struct profile *profile, const struct ranges *ranges,
-			     uint8_t *is_selected)
+static int weigh_timestamps(const struct profile *profile, const struct ranges *ranges,
+			    uint64_t *parts)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
 	size_t count = timestamps ? timestamps_count(timestamps) : 0;
@@ -138,42 +198,42 @@ static int select_timestamps(const struct profile *profile, const struct ranges 
 		const struct timestamp *timestamp = timestamps_get(timestamps, i);
 		uint64_t first_ns = spans[get_source(profile, timestamp)].first_ns;
 
-		is_selected[i] = contains(ranges, (timestamp->time_ns - first_ns) / NS_PER_MS);
+		parts[i] = get_part(timestamps, timestamp, ranges, first_ns);
 	}
 	return 0;
 }
 
 /* *ret: NULL without ranges. */
-static int select_by_ranges(const struct profile *profile, const struct ranges *ranges,
-			    uint8_t **ret)
+static int weigh_by_ranges(const struct profile *profile, const struct ranges *ranges,
+			   uint64_t **ret)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
 	size_t count = timestamps ? timestamps_count(timestamps) : 0;
-	_cleanup_free_ uint8_t *is_selected = NULL;
+	_cleanup_free_ uint64_t *parts = NULL;
 	int err;
 
 	*ret = NULL;
 	if (!ranges->items.length)
 		return 0;
-	is_selected = calloc(count + 1, sizeof(*is_selected));
-	err = is_selected ? select_timestamps(profile, ranges, is_selected) : -ENOMEM;
+	parts = calloc(count + 1, sizeof(*parts));
+	err = parts ? weigh_timestamps(profile, ranges, parts) : -ENOMEM;
 	if (err)
 		return err;
-	*ret = return_ptr(is_selected);
+	*ret = return_ptr(parts);
 	return 0;
 }
 
-int times_select(const struct profile *profile, const char *filters, uint8_t **ret,
+int times_select(const struct profile *profile, const char *filters, uint64_t **ret,
 		 struct error *error)
 {
 	_cleanup_(ranges_release) struct ranges ranges = {0};
 	int err = read_ranges(&ranges, filters, error);
 
-	return err ? err : select_by_ranges(profile, &ranges, ret);
+	return err ? err : weigh_by_ranges(profile, &ranges, ret);
 }
 
-/* The part of each sample that is inside, by the selection of its timestamps. */
-static void weigh(const struct profile *profile, bool take_timeless, const uint8_t *is_selected,
+/* The part of each sample that is inside, by the parts of its timestamps. */
+static void weigh(const struct profile *profile, bool take_timeless, const uint64_t *parts,
 		  uint64_t *values)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
@@ -184,12 +244,12 @@ static void weigh(const struct profile *profile, bool take_timeless, const uint8
 	for (size_t i = 0; i < count; i++) {
 		const struct timestamp *timestamp = timestamps_get(timestamps, i);
 		uint64_t *value = &values[timestamp->sample];
+		uint64_t rest = timestamp->weight - parts[i];
 
-		if (is_selected[i] && !take_timeless)
-			*value += timestamp->weight;
-		else if (!is_selected[i] && take_timeless)
-			/* A sample's timestamps never exceed its weight; this is only a guard. */
-			*value -= timestamp->weight < *value ? timestamp->weight : *value;
+		if (!take_timeless)
+			*value += parts[i];
+		else /* A sample's timestamps never exceed its weight; this is only a guard. */
+			*value -= rest < *value ? rest : *value;
 	}
 }
 
@@ -197,20 +257,20 @@ int times_apply(const struct profile *profile, const char *filters, uint64_t **r
 		struct error *error)
 {
 	_cleanup_(ranges_release) struct ranges ranges = {0};
-	_cleanup_free_ uint8_t *is_selected = NULL;
+	_cleanup_free_ uint64_t *parts = NULL;
 	_cleanup_free_ uint64_t *values = NULL;
 	int err = read_ranges(&ranges, filters, error);
 
 	if (err)
 		return err;
-	err = select_by_ranges(profile, &ranges, &is_selected);
+	err = weigh_by_ranges(profile, &ranges, &parts);
 	if (err)
 		return err;
-	if (is_selected) {
+	if (parts) {
 		values = calloc((size_t)profile_count_samples(profile) + 1, sizeof(*values));
 		if (!values)
 			return -ENOMEM;
-		weigh(profile, ranges.take_timeless, is_selected, values);
+		weigh(profile, ranges.take_timeless, parts, values);
 	}
 	*ret_values = return_ptr(values);
 	return 0;

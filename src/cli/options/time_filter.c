@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/command.h"
@@ -86,6 +87,42 @@ int time_filter_add(struct text *lines, const char *filter, bool excludes)
 	return lines->failed ? -ENOMEM : 0;
 }
 
+/* Whether the metric's samples have times, but no durations. */
+static bool has_moments_only(const struct profile *profile, uint32_t metric)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	bool has_moments = false;
+
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+
+		if (profile_get_sample(profile, timestamp->sample)->metric != metric)
+			continue;
+		if (timestamp->duration)
+			return false;
+		has_moments = true;
+	}
+	return has_moments;
+}
+
+/* Not every format has the durations of waits and calls. */
+static void warn_of_moments(const struct profile *profile)
+{
+	static const char *const names[] = {METRIC_BLOCKED, "uninterruptible", "syscall-time",
+					    "block-io-time", "offcpu-time"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		uint32_t metric = profile_find_metric(profile, names[i]);
+
+		if (metric == METRIC_NONE || !has_moments_only(profile, metric))
+			continue;
+		log_warning("%s counts at its end, as the input has no durations: a range may lack "
+			    "its start; record to .html",
+			    names[i]);
+		return;
+	}
+}
+
 int time_filter_apply(const char *lines, struct profile *profile)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
@@ -103,6 +140,7 @@ int time_filter_apply(const char *lines, struct profile *profile)
 		log_error("%s", err == -ENOMEM ? "out of memory" : error.message);
 		return err == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 	}
+	warn_of_moments(profile);
 	for (uint32_t i = 0; values && i < profile_count_samples(profile); i++)
 		profile_set_sample_value(profile, i, values[i]);
 	return EXIT_DONE;

@@ -67,6 +67,7 @@ struct sampled_block {
 /* The last sample of a CPU. */
 struct last_sample {
 	uint64_t time_ns; /* 0: no sample */
+	uint64_t start_ns;
 	uint32_t thread;
 	uint32_t stack;
 	bool is_truncated;
@@ -404,13 +405,38 @@ static void keep_time(struct sample_ingest *ingest, const struct resolved_sample
 		trace_log_add_sample(ingest->trace_log, &timed);
 }
 
+/* The interval that a weight is spread over; of a moment, both are the same. */
+struct sample_interval {
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
 static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t stack,
-		      uint32_t metric, uint64_t weight, uint64_t time_ns)
+		      uint32_t metric, uint64_t weight, const struct sample_interval *interval)
 {
 	int err = profile_add_sample(ingest->profile, thread, stack, metric, weight);
 
 	return err ? err
-		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
+		   : profile_add_interval(ingest->profile, thread, stack, metric, weight,
+					  interval->start_ns, interval->end_ns);
+}
+
+/* end_ns: CLOCK_BOOTTIME; a duration may not be longer. */
+static struct sample_interval find_interval(uint64_t duration_ns, uint64_t end_ns)
+{
+	return (struct sample_interval){
+		.start_ns = duration_ns < end_ns ? end_ns - duration_ns : 0,
+		.end_ns = end_ns,
+	};
+}
+
+/* When a thread waited, or was in a run queue after that. */
+static struct sample_interval get_wait_interval(const struct wire_sample *sample,
+						enum wait_kind kind)
+{
+	struct sample_interval queued = find_interval(sample->queue_ns, sample->time_ns);
+
+	return kind == WAIT_RUN_QUEUE ? queued : find_interval(sample->wait_ns, queued.start_ns);
 }
 
 /* Put a frame of a name on a stack. */
@@ -520,8 +546,9 @@ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
 	err = add_named_frame(ingest, get_age_frame(age_ns), &resolved.stack);
 	if (err)
 		return err;
-	err = add_weight(ingest, resolved.thread, resolved.stack, event->metric,
-			 sampled->sample.weight, sampled->sample.time_ns);
+	err = add_weight(
+		ingest, resolved.thread, resolved.stack, event->metric, sampled->sample.weight,
+		&(struct sample_interval){sampled->sample.time_ns, sampled->sample.time_ns});
 	if (err)
 		return err;
 	err = count_weighed_stack(ingest, resolved.stack);
@@ -565,7 +592,7 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 		return 0;
 	}
 	err = add_weight(ingest, last->thread, last->stack, event->metric, earlier_weight,
-			 last->time_ns);
+			 &(struct sample_interval){last->start_ns, last->time_ns});
 	if (err)
 		return err;
 	event->counts.weight += earlier_weight;
@@ -579,10 +606,12 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 	return 0;
 }
 
-static void note_last(struct ticking_event *event, const struct resolved_sample *resolved)
+static void note_last(struct ticking_event *event, const struct resolved_sample *resolved,
+		      const struct sample_interval *interval)
 {
 	event->last.items[resolved->sample->cpu] =
-		(struct last_sample){.time_ns = resolved->sample->time_ns,
+		(struct last_sample){.time_ns = interval->end_ns,
+				     .start_ns = interval->start_ns,
 				     .thread = resolved->thread,
 				     .stack = resolved->stack,
 				     .is_truncated = resolved->is_truncated};
@@ -592,7 +621,8 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 {
 	struct resolved_sample tick = *sampled;
 	const struct resolved_sample *resolved = &tick;
-	uint64_t time_ns = resolved->sample->time_ns;
+	struct sample_interval interval =
+		find_interval(resolved->sample->duration_ms * NS_PER_MS, resolved->sample->time_ns);
 	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
 	struct ticking_event *event = get_event(ingest, resolved->sample);
 	uint64_t weight = event->is_weighed ? resolved->sample->weight : 1;
@@ -614,9 +644,10 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 		err = add_earlier(ingest, event, resolved, &weight);
 		if (err)
 			return err;
-		note_last(event, resolved);
+		note_last(event, resolved, &interval);
 	}
-	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight, time_ns);
+	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight,
+			 &interval);
 	if (err)
 		return err;
 	if (event->is_weighed) {
@@ -630,11 +661,11 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 	if (!tick_ns || !event->is_clock)
 		return 0;
 	err = add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.cpu, tick_ns,
-			 time_ns);
+			 &interval);
 	if (err)
 		return err;
 	return add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.wall, tick_ns,
-			  time_ns);
+			  &interval);
 }
 
 /* The innermost frame of a wait. */
@@ -654,6 +685,7 @@ static int add_wait(struct sample_ingest *ingest, const struct resolved_sample *
 		    enum wait_kind kind, uint32_t num_periods)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
+	struct sample_interval interval = get_wait_interval(resolved->sample, kind);
 	struct resolved_sample wait = *resolved;
 	uint64_t weight_ns;
 	int err;
@@ -668,11 +700,10 @@ static int add_wait(struct sample_ingest *ingest, const struct resolved_sample *
 	off_cpu->weights_ns[kind] += weight_ns;
 	keep_time(ingest, &wait, off_cpu->waits[kind], num_periods);
 	err = add_weight(ingest, wait.thread, wait.stack, off_cpu->waits[kind], weight_ns,
-			 wait.sample->time_ns);
+			 &interval);
 	if (err)
 		return err;
-	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wall, weight_ns,
-			  wait.sample->time_ns);
+	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wall, weight_ns, &interval);
 }
 
 /* Add the wait's stack again, together with its waker, which is stored in *ret if known. */
@@ -681,6 +712,7 @@ static int add_woken(struct sample_ingest *ingest, const struct resolved_sample 
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
 	const struct wire_sample *sample = resolved->sample;
+	struct sample_interval interval = get_wait_interval(sample, kind);
 	struct resolved_sample wait = *resolved;
 	int err;
 
@@ -707,7 +739,7 @@ static int add_woken(struct sample_ingest *ingest, const struct resolved_sample 
 		off_cpu->woken.unseen++;
 	keep_time(ingest, &wait, off_cpu->wakers.metric, sample->num_periods);
 	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wakers.metric,
-			  sample->num_periods * off_cpu->periods.wait_ns, sample->time_ns);
+			  sample->num_periods * off_cpu->periods.wait_ns, &interval);
 }
 
 static enum wait_kind get_wait_kind(const struct wire_sample *sample)

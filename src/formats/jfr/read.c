@@ -55,6 +55,8 @@ struct jfr_weight {
 struct count {
 	uint32_t metric;
 	uint64_t value;
+	uint64_t
+		duration_ns; /* that it is spread over, from the start of the event; 0: it is not */
 };
 
 struct jfr_total {
@@ -239,17 +241,23 @@ static int count_event(struct jfr_reader *reader, const struct jfr_event *event,
 	return err;
 }
 
-/* Durations count at the start of their event. */
+/*
+ * Durations are spread over their event, if they are what is counted; else an event counts at its
+ * start.
+ */
 static int add_timestamp(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
-			 uint32_t stack, uint32_t metric, uint64_t weight)
+			 uint32_t stack, const struct count *count, uint64_t weight)
 {
 	struct profile *profile = reader->import->profile;
 	uint64_t time_ns;
+	uint64_t end_ns;
 
 	if (event->values.classes[JFR_START_TIME] == JFR_NONE ||
 	    !jfr_chunk_find_time(&reader->chunk, event->values.numbers[JFR_START_TIME], &time_ns))
 		return 0;
-	return profile_add_timestamp(profile, thread, stack, metric, weight, time_ns);
+	if (__builtin_add_overflow(time_ns, count->duration_ns, &end_ns))
+		end_ns = time_ns;
+	return profile_add_interval(profile, thread, stack, count->metric, weight, time_ns, end_ns);
 }
 
 /* Start with the sums that other files have added to the metrics. */
@@ -309,19 +317,22 @@ static int add_sample(struct jfr_reader *reader, const struct jfr_event *event, 
 	err = profile_add_sample(reader->import->profile, thread, stack, count->metric, value);
 	if (err)
 		return err;
-	return add_timestamp(reader, event, thread, stack, count->metric, value);
+	return add_timestamp(reader, event, thread, stack, count, value);
 }
 
 static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 		      const struct jfr_weight *weight, uint32_t thread, uint32_t stack)
 {
 	uint32_t *metric = &reader->sums.items[weight->field];
+	const struct jfr_field *field = &reader->chunk.schema.fields.items[weight->field];
+	bool is_duration = jfr_schema_string_equals(&reader->chunk.schema, field->name, "duration");
 	int err = add_metric(reader, event->class,
 			     &reader->chunk.schema.fields.items[weight->field], metric);
 
 	if (err)
 		return err;
-	return add_sample(reader, event, thread, stack, &(struct count){*metric, weight->value});
+	return add_sample(reader, event, thread, stack,
+			  &(struct count){*metric, weight->value, is_duration ? weight->value : 0});
 }
 
 /*

@@ -70,6 +70,8 @@ struct packed_reader {
 	struct column_cursor first_times;
 	struct column_cursor next_times;
 	struct column_cursor num_times;
+	bool has_durations;
+	struct column_cursor durations;
 	struct column_cursor has_weights;
 	struct column_cursor weights;
 	uint64_t time; /* the first of the sample before */
@@ -666,10 +668,11 @@ static int open_samples(struct packed_reader *reader)
 static int open_times(struct packed_reader *reader)
 {
 	struct column_cursor resolution;
-	int err = open_column(reader, 1, &resolution);
+	int err = open_column(reader, 2, &resolution);
 
 	if (err || !resolution.left)
 		return err;
+	reader->has_durations = resolution.left > 1;
 	reader->resolution_ns = column_next(&resolution);
 	if (!reader->resolution_ns)
 		return fail(reader, "times in units that are not 0");
@@ -685,7 +688,9 @@ static int open_times(struct packed_reader *reader)
 	err = open_column(reader, UINT64_MAX, &reader->has_weights);
 	if (err)
 		return err;
-	return open_column(reader, UINT64_MAX, &reader->weights);
+	err = open_column(reader, UINT64_MAX, &reader->weights);
+	return err || !reader->has_durations ? err
+					     : open_column(reader, UINT64_MAX, &reader->durations);
 }
 
 /* The next weight of a metric, from its column or from that of the times' weights. */
@@ -710,6 +715,19 @@ static bool take_time(struct packed_reader *reader, bool is_first, uint64_t star
 	       !__builtin_add_overflow(*ret_ns, start_ns, ret_ns);
 }
 
+/* The duration of the next time is 0 if the file has none, or no more. */
+static bool take_end(struct packed_reader *reader, uint64_t start_ns, uint64_t *ret_ns)
+{
+	uint64_t duration_ns;
+
+	*ret_ns = start_ns;
+	if (!reader->has_durations)
+		return true;
+	return !__builtin_mul_overflow(column_next(&reader->durations), reader->resolution_ns,
+				       &duration_ns) &&
+	       !__builtin_add_overflow(start_ns, duration_ns, ret_ns);
+}
+
 /* metric, source  as the file has them */
 static int read_times(struct packed_reader *reader, const struct sample *sample, uint64_t metric,
 		      uint32_t source)
@@ -722,16 +740,18 @@ static int read_times(struct packed_reader *reader, const struct sample *sample,
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t weight = sample->value / count;
 		uint64_t time_ns;
+		uint64_t end_ns;
 		int err;
 
 		if (!take_time(reader, i == 0, reader->starts.items[source], &time, &time_ns) ||
+		    !take_end(reader, time_ns, &end_ns) ||
 		    (has_weights && !take_weight(reader, &reader->weights, metric, &weight)))
 			return fail(reader, "times of samples");
 		/* The weights of a sample's timestamps never exceed its value (timestamps.h). */
 		if (__builtin_sub_overflow(left, weight, &left))
 			return fail(reader, "times that weigh no more than their sample");
-		err = profile_add_timestamp(reader->import->profile, sample->thread, sample->stack,
-					    sample->metric, weight, time_ns);
+		err = profile_add_interval(reader->import->profile, sample->thread, sample->stack,
+					   sample->metric, weight, time_ns, end_ns);
 		if (err)
 			return err;
 	}
@@ -795,7 +815,8 @@ static int read_samples(struct packed_reader *reader)
 				return err;
 		}
 	}
-	if (has_values(reader) || reader->first_times.left || reader->next_times.left)
+	if (has_values(reader) || reader->first_times.left || reader->next_times.left ||
+	    reader->durations.left)
 		return fail(reader, "as many weights and times as there are samples");
 	return 0;
 }

@@ -554,6 +554,7 @@ static int find_starts(struct native_writer *writer)
 
 		if (timestamp->time_ns < *start_ns)
 			*start_ns = timestamp->time_ns;
+		writer->has_intervals |= timestamp->duration;
 	}
 	timestamps_sort(writer->timestamps);
 	writer->first_timestamps =

@@ -28,6 +28,7 @@ struct native_writer {
 	struct timestamps *timestamps; /* NULL: no times, or not wanted */
 	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
 	size_t *first_timestamps;      /* by sample */
+	bool has_intervals;            /* of timestamps */
 };
 
 /* Whether the next bytes contain repetitions; see gzip_sink_set_repetitive(). */

@@ -25,7 +25,16 @@ static bool are_equal_shares(const struct native_writer *writer, size_t first, s
 	return value % count == 0;
 }
 
-enum { TIMES_FIRST, TIMES_NEXT, TIMES_MORE, TIMES_HAS_WEIGHTS, TIMES_WEIGHTS, NUM_TIMES_COLUMNS };
+/* Durations are the last column, and are left out if there are only moments. */
+enum {
+	TIMES_FIRST,
+	TIMES_NEXT,
+	TIMES_MORE,
+	TIMES_HAS_WEIGHTS,
+	TIMES_WEIGHTS,
+	TIMES_DURATIONS,
+	NUM_TIMES_COLUMNS,
+};
 
 /*
  * The timestamps of a sample, which are sorted by sample and time. Weights are left out if all are
@@ -58,22 +67,29 @@ static void add_times(struct native_writer *writer, uint32_t id, struct column *
 		if (has_weights)
 			column_add(&columns[TIMES_WEIGHTS],
 				   timestamp->weight / writer->steps[sample->metric]);
+		column_add(&columns[TIMES_DURATIONS], timestamp->duration);
 		before = time;
 	}
 }
 
 /* ---- stacks and samples ------------------------------------------------------------------- */
 
-/* Write the resolution of times as one number, or no number without times. */
+/*
+ * Write the resolution of times as one number, and a second number if they have durations; no
+ * number without times.
+ */
 static int write_times(struct native_writer *writer, struct column *columns)
 {
 	_cleanup_(column_release) struct column resolution = {0};
+	size_t num_columns = writer->has_intervals ? NUM_TIMES_COLUMNS : TIMES_DURATIONS;
 	int err;
 
 	if (writer->timestamps)
 		column_add(&resolution, timestamps_get_resolution_ns(writer->timestamps));
+	if (writer->timestamps && writer->has_intervals)
+		column_add(&resolution, 1);
 	err = native_writer_put_column(writer, &resolution, true);
-	for (size_t i = 0; !err && writer->timestamps && i < NUM_TIMES_COLUMNS; i++)
+	for (size_t i = 0; !err && writer->timestamps && i < num_columns; i++)
 		err = native_writer_put_column(writer, &columns[i],
 					       i == TIMES_FIRST || i == TIMES_NEXT);
 	return err;

@@ -159,8 +159,8 @@ static int add_timed_parts(struct sample_parts *parts, const struct timestamps *
 {
 	for (size_t i = 0; i < timestamps_count(times); i++) {
 		const struct timestamp *time = timestamps_get(times, i);
-		int err = add_part(parts, time->sample, time->time_ns ? time->time_ns : 1,
-				   time->weight);
+		uint64_t end_ns = timestamps_get_end_ns(times, time);
+		int err = add_part(parts, time->sample, end_ns ? end_ns : 1, time->weight);
 
 		if (err)
 			return err;

@@ -1022,6 +1022,71 @@ static void the_times_of_a_wait_are_kept_with_its_stack(void **state)
 	trace_log_free(log);
 }
 
+/* The only timestamp of a metric. */
+static const struct timestamp *get_only_time(const struct fixture *fixture, const char *metric_name)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(fixture->profile);
+	uint32_t metric = profile_find_metric(fixture->profile, metric_name);
+	const struct timestamp *found = NULL;
+
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+
+		if (profile_get_sample(fixture->profile, timestamp->sample)->metric != metric)
+			continue;
+		assert_null(found);
+		found = timestamp;
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void a_wait_is_spread_over_its_time(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(profile_keep_timestamps(fixture->profile), 0);
+	add_timed_wait(fixture, WIRE_SAMPLE_BLOCKED, 1, 1, 30 * NS_PER_MS, 4 * NS_PER_MS);
+	assert_int_equal(get_only_time(fixture, "blocked")->time_ns, 0);
+	assert_int_equal(get_only_time(fixture, "blocked")->duration, 30);
+	assert_int_equal(get_only_time(fixture, "run-queue")->time_ns, 30 * NS_PER_MS);
+	assert_int_equal(get_only_time(fixture, "run-queue")->duration, 4);
+}
+
+static void a_system_call_is_spread_over_its_time(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[] = "syscall-time";
+	const struct event event = {.name = name, .kind = EVENT_SYSTEM_CALL, .start_config = 1};
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = 50 * NS_PER_MS,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.weight = 1000,
+		.duration_ms = 20,
+		.call = 1,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
+	assert_int_equal(profile_keep_timestamps(fixture->profile), 0);
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+	assert_int_equal(get_only_time(fixture, name)->time_ns, 30 * NS_PER_MS);
+	assert_int_equal(get_only_time(fixture, name)->duration, 20);
+	/* What belongs to the last sample of the CPU is of its time. */
+	sample.time_ns = 90 * NS_PER_MS;
+	sample.call = 2;
+	sample.duration_ms = 0;
+	sample.earlier_weight = 7;
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+	assert_int_equal(timestamps_count(profile_get_timestamps(fixture->profile)), 3);
+	assert_int_equal(timestamps_get(profile_get_timestamps(fixture->profile), 1)->time_ns,
+			 30 * NS_PER_MS);
+	assert_int_equal(timestamps_get(profile_get_timestamps(fixture->profile), 1)->weight, 7);
+}
+
 static void every_kind_of_wait_has_its_metric_and_wall_is_all_of_them(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1928,6 +1993,8 @@ int main(void)
 		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
 		wait_test(the_times_of_a_wait_are_kept_with_its_stack),
+		wait_test(a_wait_is_spread_over_its_time),
+		fixture_test(a_system_call_is_spread_over_its_time),
 		wait_test(every_kind_of_wait_has_its_metric_and_wall_is_all_of_them),
 		wait_test(waits_are_counted_beside_ticks),
 		wait_test(a_thread_that_slept_throughout_says_so_outside_of_all_else),

@@ -60,6 +60,34 @@ static void every_event_with_a_stack_gives_metrics(void **state _unused_)
 	assert_recording(&writer, 3, "worker;org.App.main;org.App.work 512\n");
 }
 
+/* Of an event the moment of its start is known, and of its duration when it was. */
+static void a_duration_is_spread_over_its_event(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {.profile = profile_new()};
+	const struct timestamps *timestamps;
+
+	jfr_put_park(&writer, 1, 20000000, 512); /* 10 ms */
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	timestamps = profile_get_timestamps(imported.profile);
+	assert_int_equal(timestamps_count(timestamps), 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		uint32_t metric = profile_get_sample(imported.profile, timestamp->sample)->metric;
+		bool is_duration = string_equals(format_get_metric_name(imported.profile, metric),
+						 "app.Park.duration");
+
+		assert_int_equal(timestamp->duration, is_duration ? 10 : 0);
+		assert_int_equal(timestamp->time_ns, timestamps_get(timestamps, 0)->time_ns);
+	}
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
 static void kinds_of_code_and_truncated_stacks_are_marked(void **state _unused_)
 {
 	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
@@ -467,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_read_with_thread_class_and_method),
 		cmocka_unit_test(every_event_with_a_stack_gives_metrics),
+		cmocka_unit_test(a_duration_is_spread_over_its_event),
 		cmocka_unit_test(kinds_of_code_and_truncated_stacks_are_marked),
 		cmocka_unit_test(the_process_of_the_threads_is_known),
 		cmocka_unit_test(the_newest_definition_of_a_constant_counts),

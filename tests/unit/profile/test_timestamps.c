@@ -28,6 +28,75 @@ static void times_are_rounded_down_to_milliseconds(void **state _unused_)
 	timestamps_free(timestamps);
 }
 
+/* The part of the only timestamp that is in a range, in milliseconds. */
+static uint64_t get_part(const struct timestamps *timestamps, uint64_t from, uint64_t to)
+{
+	const struct timestamp *timestamp = timestamps_get(timestamps, 0);
+
+	return timestamps_get_weight_before(timestamps, timestamp, to * MS) -
+	       timestamps_get_weight_before(timestamps, timestamp, from * MS);
+}
+
+static void an_interval_is_spread_over_its_time(void **state _unused_)
+{
+	struct timestamps *timestamps = timestamps_new();
+	uint64_t sum = 0;
+
+	assert_int_equal(timestamps_add_interval(timestamps, 3, 10 * MS + 7, 40 * MS + 9, 1000), 0);
+	assert_int_equal(timestamps_get(timestamps, 0)->time_ns, 10 * MS);
+	assert_int_equal(timestamps_get(timestamps, 0)->duration, 30);
+	assert_int_equal(timestamps_get_end_ns(timestamps, timestamps_get(timestamps, 0)), 40 * MS);
+	assert_int_equal(get_part(timestamps, 0, 10), 0);
+	assert_int_equal(get_part(timestamps, 10, 25), 500);
+	assert_int_equal(get_part(timestamps, 25, 40), 500);
+	assert_int_equal(get_part(timestamps, 40, 50), 0);
+	assert_int_equal(get_part(timestamps, 0, 50), 1000);
+	/* Nothing is lost by rounding. */
+	for (uint64_t i = 0; i < 50; i++)
+		sum += get_part(timestamps, i, i + 1);
+	assert_int_equal(sum, 1000);
+	timestamps_free(timestamps);
+}
+
+static void a_moment_is_in_one_range(void **state _unused_)
+{
+	struct timestamps *timestamps = timestamps_new();
+
+	assert_int_equal(timestamps_add(timestamps, 3, 10 * MS, 5), 0);
+	assert_int_equal(get_part(timestamps, 0, 10), 0);
+	assert_int_equal(get_part(timestamps, 10, 11), 5);
+	assert_int_equal(get_part(timestamps, 11, 12), 0);
+	assert_int_equal(
+		timestamps_get_weight_before(timestamps, timestamps_get(timestamps, 0), UINT64_MAX),
+		5);
+	timestamps_free(timestamps);
+}
+
+/* Waits of an hour, each a millisecond after the one before. */
+static void intervals_become_coarser_as_a_whole(void **state _unused_)
+{
+	struct timestamps *timestamps = timestamps_new();
+	uint64_t resolution_ns;
+
+	for (uint64_t i = 0; i < 1200000; i++)
+		assert_int_equal(
+			timestamps_add_interval(timestamps, 0, i * MS, i * MS + 3600000 * MS, 1),
+			0);
+	assert_int_equal(sum_weights(timestamps, 0), 1200000);
+	resolution_ns = timestamps_get_resolution_ns(timestamps);
+	assert_true(resolution_ns > MS);
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+
+		assert_true(timestamp->duration * resolution_ns <= 3600000 * MS + resolution_ns);
+		assert_true(timestamp->duration * resolution_ns + resolution_ns >= 3600000 * MS);
+	}
+	/* More than 32 bits hold: its end is kept. */
+	assert_int_equal(timestamps_add_interval(timestamps, 1, 0, UINT64_MAX / 2, 1), 0);
+	timestamps_sort(timestamps);
+	timestamps_free(timestamps);
+}
+
 static void sorting_is_by_sample_and_then_by_time(void **state _unused_)
 {
 	struct timestamps *timestamps = timestamps_new();
@@ -207,6 +276,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_rounded_down_to_milliseconds),
+		cmocka_unit_test(an_interval_is_spread_over_its_time),
+		cmocka_unit_test(a_moment_is_in_one_range),
+		cmocka_unit_test(intervals_become_coarser_as_a_whole),
 		cmocka_unit_test(sorting_is_by_sample_and_then_by_time),
 		cmocka_unit_test(each_resolution_is_a_multiple_of_the_finer_one),
 		cmocka_unit_test(too_many_timestamps_of_few_samples_become_coarser),

@@ -152,6 +152,95 @@ static void times_count_from_the_first_sample_of_each_file(void **state _unused_
 	session_free(session);
 }
 
+static int append(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+/* Open a copy of a profile, which it frees. */
+static void open_copy(struct session *session, struct profile *profile)
+{
+	struct profile *copy = profile_new();
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	struct error error = {0};
+	uint32_t source;
+
+	assert_int_equal(profile_keep_timestamps(copy), 0);
+	assert_int_equal(profile_merge(copy, profile), 0);
+	assert_int_equal(native_write(copy, &(struct native_opts){.has_times = true}, &sink), 0);
+	assert_int_equal(
+		session_import(session,
+			       &(struct session_input){"page", packed.data, packed.length, NULL},
+			       &source, &error),
+		0);
+	text_release(&packed);
+	profile_free(copy);
+	profile_free(profile);
+}
+
+/* A moment of weight 5 at 1 s, and an interval of weight 300 from there to 4 s. */
+static void open_interval(struct session *session)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 7, 7, "f");
+	uint32_t stack = builder_add_stack(profile, "f");
+	uint32_t metric;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "f", "f", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 305), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 5, 1000000000), 0);
+	assert_int_equal(
+		profile_add_interval(profile, thread, stack, metric, 300, 1000000000, 4000000000),
+		0);
+	open_copy(session, profile);
+}
+
+/* Durations of 0 at the end of their column are left out. */
+static void moments_behind_intervals_are_read(void **state _unused_)
+{
+	struct session *session = session_new();
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 7, 7, "f");
+	uint32_t outer = builder_add_stack(profile, "f");
+	uint32_t inner = builder_add_stack(profile, "f;g");
+	uint32_t metric;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "f", "f", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, outer, metric, 300), 0);
+	assert_int_equal(
+		profile_add_interval(profile, thread, outer, metric, 300, 1000000000, 4000000000),
+		0);
+	assert_int_equal(profile_add_sample(profile, thread, inner, metric, 9), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, inner, metric, 4, 1500000000), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, inner, metric, 5, 2500000000), 0);
+	open_copy(session, profile);
+	assert_int_equal(get_sum(session, "+time:0-1000"), 104);
+	assert_int_equal(get_sum(session, "+time:1000-9000"), 205);
+	session_free(session);
+}
+
+static void a_range_takes_the_part_of_an_interval_that_is_inside(void **state _unused_)
+{
+	struct session *session = session_new();
+
+	open_interval(session);
+	assert_int_equal(get_sum(session, "+time:0-1000"), 105);
+	assert_int_equal(get_sum(session, "+time:1000-2000"), 100);
+	assert_int_equal(get_sum(session, "+time:1500-9000"), 150);
+	assert_int_equal(get_sum(session, "+time:3000-9000"), 0);
+	assert_int_equal(get_sum(session, "-time:1000-2000"), 205);
+	assert_int_equal(get_sum(session, "-time:0-1"), 300);
+	/* Ranges that overlap, touch and contain each other. */
+	assert_int_equal(get_sum(session, "-time:500-1000\n-time:700-2000\n-time:2000-2100"), 145);
+	assert_int_equal(get_sum(session, "+time:0-2000\n+time:1000-9000\n-time:1200-1300"), 90);
+	assert_int_equal(get_sum(session, "+time:0-1000\n+time:2000-3000"), 0);
+	session_free(session);
+}
+
 /* ---- the grid ----------------------------------------------------------------------------- */
 
 static uint64_t sum_cells(const struct time_grid *grid, uint64_t from_ms, uint64_t to_ms)
@@ -296,10 +385,22 @@ static void only_files_with_times_say_so(void **state _unused_)
 	session_free(session);
 }
 
-static int append(void *context, const void *data, size_t size)
+static void an_interval_has_a_part_in_each_of_its_cells(void **state _unused_)
 {
-	text_append(context, data, size);
-	return 0;
+	struct session *session = session_new();
+	struct time_grid grid;
+
+	open_interval(session);
+	grid = make_grid(session, NULL, NULL, 600);
+	assert_int_equal(grid.num_columns, 4);
+	assert_int_equal(grid.span_ms, 3001);
+	assert_int_equal(grid.cells[0], 7);
+	for (size_t i = 1; i < 150; i++)
+		assert_int_equal(grid.cells[i], 2);
+	assert_int_equal(grid.cells[150], 0);
+	assert_int_equal(grid.timeless, 0);
+	time_grid_release(&grid);
+	session_free(session);
 }
 
 /* Open a file of ours that knows the calendar: samples of weight 2 at its start, 4 after 1.99 s. */
@@ -379,6 +480,9 @@ int main(void)
 		cmocka_unit_test(all_views_follow),
 		cmocka_unit_test(range_that_is_none_is_refused),
 		cmocka_unit_test(times_count_from_the_first_sample_of_each_file),
+		cmocka_unit_test(a_range_takes_the_part_of_an_interval_that_is_inside),
+		cmocka_unit_test(moments_behind_intervals_are_read),
+		cmocka_unit_test(an_interval_has_a_part_in_each_of_its_cells),
 		cmocka_unit_test(columns_are_seconds_and_rows_20_milliseconds),
 		cmocka_unit_test(cells_and_what_has_no_time_are_the_whole),
 		cmocka_unit_test(cells_of_a_range_are_what_the_filter_takes),
