@@ -266,7 +266,14 @@ struct event_counts {
 	EVENT_OUTCOMES(OUTCOME_FIELD, OUTCOME_FIELD)
 	uint64_t outside; /* of those filtered */
 	uint64_t lost[NUM_LOSSES];
-	bool is_estimated; /* the samples are points of a Poisson process over the weight */
+	/* The sum is: the samples are points of a Poisson process, or some requests of many. */
+	bool is_estimated;
+	bool is_of_requests; /* to block devices, weighted by their time */
+	/*
+	 * If not every hit is a sample: number of samples of one weight that would estimate as well
+	 * which part of the sum a stack has; else 0.
+	 */
+	double effective_samples;
 	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
 	uint64_t live;
 	uint64_t oldest_ns; /* of these */

@@ -1256,6 +1256,26 @@ static uint64_t scale_weight(const struct event_times *times, uint64_t weight)
 	return event_times_have_gaps(times) ? ratio_scale(&ratio, weight) : weight;
 }
 
+/* The points of a Poisson process, or the requests that are not measured, are left to chance. */
+static bool is_estimated(const struct recorder *recorder, size_t number, bool has_all)
+{
+	const struct event *event;
+
+	if (!recorder->opts.num_events)
+		return false;
+	event = &recorder->opts.events[number];
+	if (event->requests.end)
+		return !has_all;
+	return recorder->opts.event_count != 1 && event->mean_distance > 1;
+}
+
+static double count_effective_samples(const struct sample_ingest_event *ingested)
+{
+	double weight = (double)ingested->weight;
+
+	return ingested->weight_squares > 0 ? weight * weight / ingested->weight_squares : 0;
+}
+
 static struct event_counts count_event(const struct recorder *recorder, size_t number)
 {
 	struct sample_ingest_event ingested = sample_ingest_get_event(recorder->ingest, number);
@@ -1291,8 +1311,10 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 			 [LOSS_PREEMPTED] = preempted,
 			 [LOSS_SKIPPED] = skipped,
 			 [LOSS_BLOCK] = seen.lost_block},
-		.is_estimated = recorder->opts.num_events && recorder->opts.event_count != 1 &&
-				recorder->opts.events[number].mean_distance > 1,
+		.is_estimated = is_estimated(recorder, number, !seen.below_period),
+		.is_of_requests =
+			recorder->opts.num_events && recorder->opts.events[number].requests.end,
+		.effective_samples = seen.below_period ? count_effective_samples(&ingested) : 0,
 		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
 		.live = ingested.live,
 		.oldest_ns = ingested.oldest_ns,

@@ -69,10 +69,22 @@ static void append_gaps(struct text *text, const struct event_counts *event)
  */
 static void append_error(struct text *text, const struct event_counts *event)
 {
-	uint64_t num_points = event->is_live ? event->live : event->samples;
+	double num_points = event->is_live ? (double)event->live : (double)event->samples;
 
-	if (event->is_estimated && num_points)
-		text_printf(text, " (± %.2g %%)", 200 / sqrt((double)num_points));
+	if (event->is_of_requests)
+		num_points = event->effective_samples;
+	if (event->is_estimated && num_points > 0)
+		text_printf(text, " (± %.2g %%)", 200 / sqrt(num_points));
+}
+
+/* The same for a stack that has a tenth of the sum: binomial. */
+static void append_error_of_parts(struct text *text, const struct event_counts *event)
+{
+	if (event->effective_samples > 0 && !event->is_live)
+		text_printf(text,
+			    INDENT "not every one is sampled: a stack with a tenth of them is "
+				   "± %.2g %%;\n" INDENT "-c 1 samples each\n",
+			    600 / sqrt(event->effective_samples));
 }
 
 /* "12,345 bytes", "1.234 s", or a number without a unit. */
@@ -123,6 +135,7 @@ static void append_events(struct text *text, const struct account *account)
 		append_weight(text, event, event->scaled_weight);
 		append_error(text, event);
 		text_append_char(text, '\n');
+		append_error_of_parts(text, event);
 		append_rest(text, event);
 		append_live(text, event);
 		append_gaps(text, event);

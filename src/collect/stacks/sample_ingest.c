@@ -68,6 +68,7 @@ struct sampled_block {
 struct last_sample {
 	uint64_t time_ns; /* 0: no sample */
 	uint64_t start_ns;
+	uint64_t weight;
 	uint32_t thread;
 	uint32_t stack;
 	bool is_truncated;
@@ -596,6 +597,9 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 	if (err)
 		return err;
 	event->counts.weight += earlier_weight;
+	/* It is part of that sample's weight. */
+	event->counts.weight_squares +=
+		(double)earlier_weight * ((double)earlier_weight + 2 * (double)last->weight);
 	earlier.time_ns = last->time_ns;
 	earlier.weight = earlier_weight;
 	earlier.user_sp = 0; /* unknown by now */
@@ -607,11 +611,12 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 }
 
 static void note_last(struct ticking_event *event, const struct resolved_sample *resolved,
-		      const struct sample_interval *interval)
+		      const struct sample_interval *interval, uint64_t weight)
 {
 	event->last.items[resolved->sample->cpu] =
 		(struct last_sample){.time_ns = interval->end_ns,
 				     .start_ns = interval->start_ns,
+				     .weight = weight,
 				     .thread = resolved->thread,
 				     .stack = resolved->stack,
 				     .is_truncated = resolved->is_truncated};
@@ -644,7 +649,7 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 		err = add_earlier(ingest, event, resolved, &weight);
 		if (err)
 			return err;
-		note_last(event, resolved, &interval);
+		note_last(event, resolved, &interval, weight);
 	}
 	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight,
 			 &interval);
@@ -657,6 +662,7 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 	}
 	event->counts.samples++;
 	event->counts.weight += weight;
+	event->counts.weight_squares += (double)weight * (double)weight;
 	keep_time(ingest, resolved, event->metric, 1);
 	if (!tick_ns || !event->is_clock)
 		return 0;

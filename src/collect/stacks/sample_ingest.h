@@ -164,9 +164,10 @@ struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest 
 struct sample_ingest_event {
 	uint64_t samples;
 	uint64_t unknown_stack;
-	uint64_t nested; /* left out: calls of an allocator within another one */
-	uint64_t weight; /* of the samples; for live memory, only of blocks that are live */
-	uint64_t live;   /* number of live blocks among these */
+	uint64_t nested;       /* left out: calls of an allocator within another one */
+	uint64_t weight;       /* of the samples; for live memory, only of blocks that are live */
+	double weight_squares; /* sum of the squares of the samples' weights */
+	uint64_t live;         /* number of live blocks among these */
 	uint64_t oldest_ns;
 };
 struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest,

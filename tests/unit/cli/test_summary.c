@@ -146,9 +146,22 @@ static void an_estimated_sum_has_its_error(_unused_ void **state)
 					   .samples = 1600,
 					   .scaled_weight = 5000},
 		     "represent 5,000 bytes (± 10 %)\n");
+	assert_event((struct event_counts){.is_estimated = true,
+					   .is_of_requests = true,
+					   .effective_samples = 100,
+					   .samples = 1600,
+					   .scaled_weight = 5000},
+		     "represent 5,000 bytes (± 20 %)\n");
 	assert_event((struct event_counts){.is_estimated = true}, "represent 0 bytes\n");
-	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7},
-		     "represent 7 bytes\n");
+	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "represent 7 bytes\n");
+}
+
+static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
+{
+	assert_event(
+		(struct event_counts){.samples = 9, .scaled_weight = 7, .effective_samples = 900},
+		"represent 7 bytes\n               not every one is sampled: a stack with a tenth of "
+		"them is ± 20 %;\n               -c 1 samples each\n");
 }
 
 static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
@@ -660,6 +673,7 @@ int main(void)
 		cmocka_unit_test(every_loss_is_reported_with_its_reason),
 		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
 		cmocka_unit_test(an_estimated_sum_has_its_error),
+		cmocka_unit_test(parts_of_an_exact_sum_have_an_error),
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(user_stacks_are_reported_with_what_they_lack),

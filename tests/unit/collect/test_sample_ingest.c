@@ -1085,6 +1085,8 @@ static void a_system_call_is_spread_over_its_time(void **state)
 	assert_int_equal(timestamps_get(profile_get_timestamps(fixture->profile), 1)->time_ns,
 			 30 * NS_PER_MS);
 	assert_int_equal(timestamps_get(profile_get_timestamps(fixture->profile), 1)->weight, 7);
+	/* (1000 + 7)^2 + 1000^2 */
+	assert_true(sample_ingest_get_event(fixture->ingest, 0).weight_squares == 2014049);
 }
 
 static void every_kind_of_wait_has_its_metric_and_wall_is_all_of_them(void **state)
