@@ -139,8 +139,18 @@ static int read_argument(const char *word, const char *name, struct probe *probe
 	if (is_of_return(probe))
 		return string_equals(name, "retval")
 			       ? 0
-			       : error_set(error, -EINVAL, "%s: a return probe knows only {retval}",
-					   word);
+			       : error_set(error, -EINVAL,
+					   "%s: a return probe knows only {retval}; arguments are "
+					   "those of %s",
+					   word,
+					   probe->kind == PROBE_URETPROBE ? "uprobe" : "kprobe");
+	if (string_equals(name, "retval"))
+		return error_set(error, -EINVAL, "%s: {retval} is known %s", word,
+				 probe->kind == PROBE_USDT     ? "to uretprobe and kretprobe only"
+				 : probe->kind == PROBE_KPROBE ? "when the function returns: use "
+								 "kretprobe"
+							       : "when the function returns: use "
+								 "uretprobe");
 	number = string_starts_with(name, "arg") && isdigit((unsigned char)name[3])
 			 ? strtoul(name + 3, &end, 10)
 			 : 0;
@@ -161,7 +171,7 @@ static char *find_brace(const char *word)
 	const char *brace = strrchr(word, '{');
 	size_t length = brace ? (size_t)(brace - word) : 0;
 
-	if (length < 2 || brace[-1] == '{' || (brace[-1] == ':' && brace[-2] == ':') ||
+	if (!length || brace[-1] == '{' || (length >= 2 && brace[-1] == ':' && brace[-2] == ':') ||
 	    strstr(brace, "}::"))
 		return NULL;
 	return (char *)(uintptr_t)brace;
