@@ -148,14 +148,6 @@ static __always_inline __u32 get_flag(bool is_preempted, __u32 state)
 	return WIRE_SAMPLE_BLOCKED;
 }
 
-/* Now: others change it, too. */
-static __always_inline __u32 get_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___with_state *)task)->state;
-}
-
 static __always_inline __u64 get_random(void)
 {
 	return (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();

@@ -297,13 +297,6 @@ static __always_inline void add_switch(bool is_preempted, struct task_struct *pr
 	end_run(&run);
 }
 
-static __always_inline __u32 get_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___with_state *)task)->state;
-}
-
 /*
  * The tracepoint's arguments have changed twice: user space finds from the kernel's types which of
  * these fits, and loads only that. The state in the arguments is the one that the decision was made

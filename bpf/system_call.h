@@ -1,4 +1,8 @@
-/* The system calls that threads are in: since when, and which. */
+/*
+ * The system calls that threads are in: since when, and which. The program of an event keeps them,
+ * and iterators over threads add those that are under way when the recording starts, and read those
+ * that are when it ends.
+ */
 #ifndef BPF_SYSTEM_CALL_H
 #define BPF_SYSTEM_CALL_H
 

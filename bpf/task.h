@@ -37,6 +37,14 @@ static __always_inline __u32 count_leaves(struct task_struct *task)
 	return TASK_FIELD(task, nvcsw) + TASK_FIELD(task, nivcsw);
 }
 
+/* Its state now: others change it, too. */
+static __always_inline __u32 get_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___with_state *)task)->state;
+}
+
 static __always_inline bool is_in_execve(struct task_struct *task)
 {
 	if (HAS_HELPER(get_current_task_btf))

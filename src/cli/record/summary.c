@@ -111,6 +111,15 @@ static void append_rest(struct text *text, const struct event_counts *event)
 		" more followed the last sample and are in no stack; a smaller -c leaves less\n");
 }
 
+/* Calls and requests whose time is unknown. */
+static void append_unseen(struct text *text, const struct event_counts *event)
+{
+	append_reason(text, event->unfinished, "more have no time: their end was not seen");
+	append_reason(text, event->unseen_begin,
+		      "more have no time: they started before the recording, or their start was "
+		      "not seen");
+}
+
 /* For memory: freed allocations are no part of the profile. */
 static void append_live(struct text *text, const struct event_counts *event)
 {
@@ -137,6 +146,7 @@ static void append_events(struct text *text, const struct account *account)
 		text_append_char(text, '\n');
 		append_error_of_parts(text, event);
 		append_rest(text, event);
+		append_unseen(text, event);
 		append_live(text, event);
 		append_gaps(text, event);
 	}

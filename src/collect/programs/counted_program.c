@@ -27,6 +27,7 @@
 #include "collect/kernel/permission_probe.h"
 #include "collect/kernel/uprobe_link.h"
 #include "collect/kernel_features.h"
+#include "collect/programs/calls_program.h"
 #include "wire/exponential.h"
 #include <counted.skel.h>
 
@@ -71,6 +72,9 @@ struct counted_program {
 	bool is_linked; /* to all of a probe's points in a file at once */
 	bool has_allocator_probes;
 	struct site_kind sites;
+	struct calls_program *calls; /* NULL: the event is not their time, or no such programs */
+	uint64_t num_open_calls;     /* at the end */
+	uint64_t stop_ns;            /* CLOCK_BOOTTIME */
 	/*
 	 * Perf events that hold it at a tracepoint or a kernel probe's points, and its links to
 	 * these. Probes of files are held by another process.
@@ -867,6 +871,18 @@ int counted_program_new(const struct counted_program_opts *opts,
 	err = attach_all(program, error);
 	if (err)
 		return err;
+	if (opts->event->start_config) {
+		const struct calls_opts calls = {
+			.sampling = sampling,
+			.event = opts->number,
+			.cgroup_fd = opts->cgroup_fd,
+			.calls_fd = bpf_map__fd(program->bpf->maps.calls),
+		};
+
+		err = calls_program_new(&calls, &program->calls);
+		if (err)
+			return err;
+	}
 	program->opts.event = NULL;
 	program->sites.function = NULL;
 	*ret = return_ptr(program);
@@ -955,6 +971,7 @@ void counted_program_free(struct counted_program *program)
 	if (!program)
 		return;
 	close_held(&program->held);
+	calls_program_free(program->calls);
 	pthread_mutex_destroy(&program->lock);
 	counted_bpf__destroy(program->bpf);
 	free(program);
@@ -978,6 +995,8 @@ void counted_program_start(struct counted_program *program)
 	/* It is attached already. */
 	program->misses_at_start = read_misses(program);
 	program->bpf->bss->is_recording = true;
+	if (program->calls)
+		calls_program_note(program->calls);
 }
 
 /*
@@ -1003,6 +1022,7 @@ static bool wait_for_runs(const struct counted_program *program)
 void counted_program_stop(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
+	program->stop_ns = clock_now_ns();
 	program->misses_at_stop = read_misses(program);
 	pthread_mutex_lock(&program->lock);
 	program->is_stopped = true;
@@ -1054,6 +1074,17 @@ int counted_program_for_each_block(const struct counted_program *program,
 	return 0;
 }
 
+int counted_program_read_calls(struct counted_program *program, uint64_t until_ns,
+			       int (*handle)(const void *record, size_t size, void *context),
+			       void *context)
+{
+	if (!program->calls)
+		return 0;
+	return calls_program_read(program->calls,
+				  until_ns < program->stop_ns ? until_ns : program->stop_ns, handle,
+				  context, &program->num_open_calls);
+}
+
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
 {
 	struct wire_counters ends;
@@ -1066,6 +1097,7 @@ int counted_program_read_counters(const struct counted_program *program, struct 
 		return err;
 	wire_sends_add(&ret->sends, &ends.sends);
 	ret->unfinished += count_requests(program);
+	ret->fired += program->num_open_calls;
 	return 0;
 }
 

@@ -104,6 +104,16 @@ _must_check_ int counted_program_for_each_block(const struct counted_program *pr
 							      void *context),
 						void *context);
 
+/*
+ * After the stop: emit the system calls that are under way, if the event is their time, up to
+ * until_ns (CLOCK_BOOTTIME) at most. They count as hits from then on. Parameters and result are
+ * those of sleepers_program_read().
+ */
+_must_check_ int counted_program_read_calls(struct counted_program *program, uint64_t until_ns,
+					    int (*handle)(const void *record, size_t size,
+							  void *context),
+					    void *context);
+
 /* Summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_counters(const struct counted_program *program,
 					       struct wire_counters *ret);

@@ -684,6 +684,14 @@ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
 			  void *context, uint64_t *ret_num)
 {
 	*ret_num = 0;
+	array_for_each (&sampler->event_programs, program) {
+		int err = program->counted ? counted_program_read_calls(program->counted, until_ns,
+									handle, context)
+					   : 0;
+
+		if (err)
+			return err;
+	}
 	return sampler->off_cpu ? off_cpu_program_read_sleepers(sampler->off_cpu, until_ns, handle,
 								context, ret_num)
 				: 0;

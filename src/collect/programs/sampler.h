@@ -130,11 +130,11 @@ _must_check_ int sampler_read(struct sampler *sampler);
 void sampler_close_rings(struct sampler *sampler);
 
 /*
- * After sampler_disable(): pass on threads that wait, until then or until_ns (CLOCK_BOOTTIME),
- * whichever is first.
+ * After sampler_disable(): pass on threads that wait, or are in a system call whose time is
+ * recorded, until then or until_ns (CLOCK_BOOTTIME), whichever is first.
  *
  * handle   called with one wire_stack, wire_sample or wire_raw_sample at a time
- * ret_num  number of samples among them
+ * ret_num  number of samples of waits among them
  *
  * Returns 0 or the error of handle().
  */

@@ -38,8 +38,7 @@ struct sleepers_program {
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-/* The number of a cgroup is that of its folder's inode. */
-static uint64_t get_cgroup_id(int cgroup_fd)
+uint64_t sleepers_get_cgroup_id(int cgroup_fd)
 {
 	struct stat status;
 
@@ -56,7 +55,7 @@ static void set_constants(struct sleepers_bpf *bpf, const struct sleepers_opts *
 	bpf->rodata->notes_in_tasks = opts->notes_in_tasks;
 	bpf->rodata->has_queue_times = opts->has_queue_times;
 	bpf->rodata->is_filtered = off_cpu->is_filtered;
-	bpf->rodata->cgroup_id = get_cgroup_id(off_cpu->cgroup_fd);
+	bpf->rodata->cgroup_id = sleepers_get_cgroup_id(off_cpu->cgroup_fd);
 	bpf->rodata->scheduler_pc = off_cpu->scheduler_pc;
 	bpf->rodata->take_user_stacks = !off_cpu->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !off_cpu->no_kernel_stacks;
@@ -93,8 +92,7 @@ static int share_maps(struct sleepers_bpf *bpf, const struct sleepers_opts *opts
 				 sampling_program_get_map(opts->sampling, "target_tids"));
 }
 
-/* Reading the file runs the program. */
-static int open_file(const struct bpf_program *program)
+int sleepers_open_file(const struct bpf_program *program)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	int fd;
@@ -157,14 +155,14 @@ static int load(struct sleepers_program *program, const struct sleepers_opts *op
 
 	if (err)
 		return err;
-	program->note_fd = open_file(bpf->progs.note_sleeper);
+	program->note_fd = sleepers_open_file(bpf->progs.note_sleeper);
 	if (program->note_fd < 0)
 		return program->note_fd;
-	program->count_fd = open_file(bpf->progs.count_thread);
+	program->count_fd = sleepers_open_file(bpf->progs.count_thread);
 	if (program->count_fd < 0)
 		return program->count_fd;
-	program->send_fd = open_file(copies_stacks ? bpf->progs.send_sleeper_with_stack
-						   : bpf->progs.send_sleeper);
+	program->send_fd = sleepers_open_file(copies_stacks ? bpf->progs.send_sleeper_with_stack
+							    : bpf->progs.send_sleeper);
 	return program->send_fd < 0 ? program->send_fd : 0;
 }
 
@@ -203,8 +201,7 @@ void sleepers_program_free(struct sleepers_program *program)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* Run a program that emits nothing for every thread. */
-static int run(int *file)
+int sleepers_run_file(int *file)
 {
 	char nothing[64];
 	int num_reads = 0;
@@ -228,7 +225,7 @@ void sleepers_program_note(struct sleepers_program *program, uint64_t start_ns)
 	int err;
 
 	program->bpf->bss->start_ns = start_ns;
-	err = run(&program->note_fd);
+	err = sleepers_run_file(&program->note_fd);
 	if (err)
 		log_debug("cannot record threads that already sleep: %s", strerror(-err));
 }
@@ -245,7 +242,7 @@ int sleepers_program_count(struct sleepers_program *program, uint64_t start_ns, 
 
 	program->bpf->bss->start_ns = start_ns;
 	set_end(program, end_ns);
-	err = run(&program->count_fd);
+	err = sleepers_run_file(&program->count_fd);
 	if (err)
 		log_debug("lifetimes of threads are unknown: %s", strerror(-err));
 	return err;
@@ -381,9 +378,8 @@ static int read_records(struct sleeper_reader *reader, int file)
 	return 0;
 }
 
-int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
-			  int (*handle)(const void *record, size_t size, void *context),
-			  void *context, uint64_t *ret_num)
+int sleepers_read_file(int *file, int (*handle)(const void *record, size_t size, void *context),
+		       void *context, uint64_t *ret_num)
 {
 	struct sleeper_reader reader = {
 		.worker = WORKER_NONE, .handle = handle, .context = context};
@@ -391,24 +387,31 @@ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 	int err;
 
 	*ret_num = 0;
-	if (program->send_fd < 0)
+	if (*file < 0)
 		return 0;
 	reader.record = malloc(sizeof(*reader.record));
 	if (!reader.record)
 		return -ENOMEM;
-	set_end(program, end_ns);
 	err = worker_start(&reader.worker, pass_records, NULL);
 	if (err) {
 		log_warning("threads that slept at the end are dropped: %s", strerror(-err));
 		err = 0;
 	} else {
-		err = read_records(&reader, program->send_fd);
+		err = read_records(&reader, *file);
 		(void)worker_stop(&reader.worker, &usage);
 	}
-	close(program->send_fd);
-	program->send_fd = -1;
+	close(*file);
+	*file = -1;
 	*ret_num = reader.num_samples;
 	text_release(&reader.pending);
 	free(reader.record);
 	return err;
+}
+
+int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
+			  int (*handle)(const void *record, size_t size, void *context),
+			  void *context, uint64_t *ret_num)
+{
+	set_end(program, end_ns);
+	return sleepers_read_file(&program->send_fd, handle, context, ret_num);
 }

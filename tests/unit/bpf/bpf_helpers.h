@@ -22,8 +22,11 @@ static inline void *bpf_map_lookup_elem(void *map, void *key)
 	return fake_map_lookup(fake_map_find(map), key);
 }
 
-static inline long bpf_map_update_elem(void *map, void *key, void *value, uint64_t flags _unused_)
+/* flags  1: the key must be new */
+static inline long bpf_map_update_elem(void *map, void *key, void *value, uint64_t flags)
 {
+	if (flags == 1 && fake_map_lookup(fake_map_find(map), key))
+		return -1;
 	return fake_map_update(fake_map_find(map), key, value);
 }
 

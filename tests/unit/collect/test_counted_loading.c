@@ -49,6 +49,45 @@ static int control_fake_event(int fd, unsigned long request, ...);
 #include "collect/events/event_format.h"
 #include "unit.h"
 
+/* Programs of calls that are under way: those of the last event, and their use. */
+static struct {
+	struct calls_opts opts;
+	int error;
+	unsigned int num_new;
+	unsigned int num_freed;
+	unsigned int num_noted;
+	uint64_t end_ns;
+} calls;
+
+int calls_program_new(const struct calls_opts *opts, struct calls_program **ret)
+{
+	calls.opts = *opts;
+	calls.num_new++;
+	*ret = calls.error ? NULL : (struct calls_program *)&calls;
+	return calls.error;
+}
+
+void calls_program_free(struct calls_program *program)
+{
+	calls.num_freed += program != NULL;
+}
+
+void calls_program_note(struct calls_program *program)
+{
+	assert_ptr_equal(program, &calls);
+	calls.num_noted++;
+}
+
+int calls_program_read(struct calls_program *program, uint64_t end_ns,
+		       int (*handle)(const void *record, size_t size, void *context), void *context,
+		       uint64_t *ret_num)
+{
+	assert_ptr_equal(program, &calls);
+	calls.end_ns = end_ns;
+	*ret_num = 3;
+	return handle(NULL, 0, context);
+}
+
 /* Files whose code is noted as an allocator's. */
 static struct {
 	size_t event;
@@ -325,6 +364,7 @@ static int set_up(void **state _unused_)
 	last_slot = UINT32_MAX;
 	num_noted = 0;
 	note_error = 0;
+	memset(&calls, 0, sizeof(calls));
 	memset(story, 0, sizeof(story));
 	cgroup = -1;
 	has_types = true;
@@ -459,6 +499,34 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	/* Each slot once; those with small numbers are taken first. */
 	assert_int_equal(num_slots, WIRE_MAX_BLOCKS);
 	assert_int_equal(last_slot, 0);
+}
+
+static int take_nothing(const void *record _unused_, size_t size, void *context)
+{
+	return size || context ? -EIO : 0;
+}
+
+static void calls_under_way_are_those_of_their_time(void **state _unused_)
+{
+	make_well();
+	assert_int_equal(calls.num_new, 0);
+	assert_int_equal(counted_program_read_calls(program, 80, take_nothing, NULL), 0);
+	assert_int_equal(calls.end_ns, 0);
+	event.kind = EVENT_SYSTEM_CALL;
+	event.start_config = 9;
+	make_well();
+	assert_int_equal(calls.num_new, 1);
+	assert_int_equal(calls.opts.event, 3);
+	assert_int_equal(calls.opts.cgroup_fd, -1);
+	/* Until the end of what is asked for, or of the recording. */
+	program->stop_ns = 50;
+	assert_int_equal(counted_program_read_calls(program, 80, take_nothing, NULL), 0);
+	assert_int_equal(calls.end_ns, 50);
+	assert_int_equal(program->num_open_calls, 3);
+	assert_int_equal(counted_program_read_calls(program, 40, take_nothing, &calls), -EIO);
+	assert_int_equal(calls.end_ns, 40);
+	calls.error = -ENOMEM;
+	assert_int_equal(counted_program_new(&opts, NULL, &program, &error), -ENOMEM);
 }
 
 static void the_program_knows_its_event(void **state _unused_)
@@ -1192,6 +1260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_kind_has_its_program),
 		TEST(maps_are_as_large_as_the_event_needs),
+		TEST(calls_under_way_are_those_of_their_time),
 		TEST(the_program_knows_its_event),
 		TEST(the_program_knows_what_is_sampled),
 		TEST(the_program_knows_where_requests_are_described),

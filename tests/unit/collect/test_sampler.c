@@ -236,6 +236,13 @@ int counted_program_get_fd(const struct counted_program *program)
 	return number_of(program);
 }
 
+int counted_program_read_calls(struct counted_program *program _unused_, uint64_t until_ns,
+			       int (*handle)(const void *record, size_t size, void *context),
+			       void *context)
+{
+	return handle(&until_ns, sizeof(until_ns), context);
+}
+
 int counted_program_attach_sites(struct counted_program *program _unused_,
 				 const struct probe_site *sites _unused_, size_t count)
 {

@@ -1,0 +1,46 @@
+#!/bin/bash
+# --syscalls: calls that began before the recording, or go on after it, have the time that is inside, and their stacks.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+"$STACKWIDE" events syscall-time >/dev/null 2>&1 || skip "this kernel has no tracepoints of system calls"
+
+# Whether all threads of a process sleep, and there are as many. all_sleep PID NUMBER
+all_sleep() {
+    [[ $(sed 's/.*) //' "/proc/$1"/task/*/stat | grep -c '^S ') = "$2" ]]
+}
+
+start "$WORKLOADS/nofp_sleepers"
+program=$PID
+wait_until all_sleep "$program" 5
+record -v --syscalls -c 1 --metric syscall-time -d 1 -p "$program" -o "$TMPDIR/calls.folded" --stats "$TMPDIR/stats.json"
+expect_account_adds_up "$TMPDIR/stats.json"
+cat "$TMPDIR/calls.folded"
+if grep -q 'cannot see system calls under way' "$TMPDIR/record.err"; then
+    skip "this kernel takes no program that looks at threads in system calls"
+fi
+stats_get "$TMPDIR/stats.json" duration_ns events.1.unseen_begin events.1.lost >"$TMPDIR/values"
+{ read -r duration_ns && read -r unseen_begin && read -r lost; } <"$TMPDIR/values"
+user='.*;sleep_in_read;.*'
+if grep -q 'no user stacks of system calls under way' "$TMPDIR/record.err"; then
+    echo "this kernel does not let the stack of a sleeping thread be copied"
+    user='\[truncated\];'
+fi
+readers_ns=$(folded_match "$TMPDIR/calls.folded" "^reader;$user\\[syscall read\\] [0-9]+\$")
+expect_between "ns of three readers in read()" "$readers_ns" $((3 * 900000000)) $((3 * duration_ns))
+# The napper may be awake at the begin, on a CPU.
+((unseen_begin <= 1 + lost)) || fail "of $unseen_begin calls the begin was not seen"
+
+# A call that has not returned when its program is ended.
+record -e syscall-time -c 1 -d 1 -o "$TMPDIR/open.folded" --stats "$TMPDIR/open.json" -- sleep 1000
+duration_ns=$(stats_get "$TMPDIR/open.json" duration_ns)
+slept_ns=$(folded_match "$TMPDIR/open.folded" '^sleep;.*\[syscall (clock_)?nanosleep\] [0-9]+$')
+# Before it the program has started.
+expect_between "ns of a call that goes on" "$slept_ns" 1 "$duration_ns"
+
+# A program that does nothing but sleep has calls.
+start sleep 1000
+wait_until all_sleep "$PID" 1
+record --syscalls -d 500ms -p "$PID" -o "$TMPDIR/idle.pb.gz" --stats "$TMPDIR/idle.json"
+expect_between "ns of a program that only sleeps" "$(stats_get "$TMPDIR/idle.json" events.1.weight)" 400000000 \
+    "$(stats_get "$TMPDIR/idle.json" duration_ns)"
