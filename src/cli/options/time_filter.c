@@ -123,6 +123,34 @@ static void warn_of_moments(const struct profile *profile)
 	}
 }
 
+/* Weight without a time is in no range that selects times. */
+static int warn_of_timeless(const struct profile *profile)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint32_t num_metrics = profile_count_metrics(profile);
+	_cleanup_free_ double *timed = calloc((size_t)num_metrics + 1, sizeof(*timed));
+	_cleanup_free_ double *all = calloc((size_t)num_metrics + 1, sizeof(*all));
+
+	if (!timed || !all)
+		return -ENOMEM;
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+
+		timed[profile_get_sample(profile, timestamp->sample)->metric] +=
+			(double)timestamp->weight;
+	}
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
+		all[profile_get_sample(profile, i)->metric] +=
+			(double)profile_get_sample(profile, i)->value;
+	for (uint32_t i = 0; i < num_metrics; i++)
+		if (timed[i] * 1.000001 < all[i])
+			log_warning(
+				"%.3g %% of %s has no time and is in no range",
+				100 - 100 * timed[i] / all[i],
+				profile_get_string(profile, profile_get_metric(profile, i)->name));
+	return 0;
+}
+
 int time_filter_apply(const char *lines, struct profile *profile)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
@@ -141,6 +169,10 @@ int time_filter_apply(const char *lines, struct profile *profile)
 		return err == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 	}
 	warn_of_moments(profile);
+	if (strchr(lines, '+') && warn_of_timeless(profile)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
 	for (uint32_t i = 0; values && i < profile_count_samples(profile); i++)
 		profile_set_sample_value(profile, i, values[i]);
 	return EXIT_DONE;

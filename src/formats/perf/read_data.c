@@ -22,6 +22,7 @@
  * perf_record_take() are the only ways to its bytes.
  */
 #include "formats/perf/data.h"
+#include "formats/perf/off_cpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -124,6 +125,8 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 	/* import->walk() cannot use registers of another machine. */
 	sample.has_stack &= !reader->meta.is_foreign;
 	time_ns = perf_attr_get_time(attr, record);
+	if (!perf_is_time(time_ns))
+		time_ns = 0;
 	if (time_ns && (!reader->first_ns || time_ns < reader->first_ns))
 		reader->first_ns = time_ns;
 	if (time_ns > reader->last_ns)

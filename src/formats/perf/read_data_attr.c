@@ -8,8 +8,10 @@
  */
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "formats/perf/data.h"
+#include "formats/perf/off_cpu.h"
 #include "formats/perf/read_data_bits.h"
 
 /* Size of the first version of struct perf_event_attr. */
@@ -194,13 +196,16 @@ static void print_name(const struct perf_attr *attr, struct text *name)
 		text_printf(name, "event-%u-%llu", attr->type, (unsigned long long)attr->config);
 }
 
-/* The periods of the clocks are nanoseconds. */
+/* The periods of the clocks, and of time off the CPU, are nanoseconds. */
 static bool is_clock(const char *name)
 {
+	static const char *const clocks[] = {"cpu-clock", "task-clock", PERF_OFF_CPU_EVENT};
 	size_t length = strcspn(name, ":");
 
-	return (length == strlen("cpu-clock") && !memcmp(name, "cpu-clock", length)) ||
-	       (length == strlen("task-clock") && !memcmp(name, "task-clock", length));
+	for (size_t i = 0; i < ARRAY_LENGTH(clocks); i++)
+		if (length == strlen(clocks[i]) && !memcmp(name, clocks[i], length))
+			return true;
+	return false;
 }
 
 int perf_attr_add_metric(struct perf_attr *attr, struct profile *profile, uint32_t *ret)

@@ -33,6 +33,7 @@
 #include "base/text.h"
 #include "formats/format.h"
 #include "formats/perf/frame.h"
+#include "formats/perf/off_cpu.h"
 #include "formats/reader.h"
 #include "formats/slice.h"
 
@@ -516,14 +517,15 @@ static int find_thread(struct perf_script_reader *reader, const struct header *h
 	return 0;
 }
 
-/* The periods of the clocks are nanoseconds. */
+/* The periods of the clocks, and of time off the CPU, are nanoseconds. */
 static bool is_clock(struct slice event)
 {
 	const char *colon = memchr(event.start, ':', event.length);
 
 	if (colon)
 		event.length = (size_t)(colon - event.start);
-	return slice_equals(event, "cpu-clock") || slice_equals(event, "task-clock");
+	return slice_equals(event, "cpu-clock") || slice_equals(event, "task-clock") ||
+	       slice_equals(event, PERF_OFF_CPU_EVENT);
 }
 
 static int find_metric(struct perf_script_reader *reader, const struct header *header)
@@ -684,7 +686,8 @@ static int read_header(struct perf_script_reader *reader, struct slice line, boo
 		return err;
 	reader->is_java = header.comm.length >= 4 && memcmp(header.comm.start, "java", 4) == 0;
 	reader->weight = header.has_period && header.period ? header.period : 1;
-	reader->has_time = header.has_time && parse_time(header.time, &reader->time_ns);
+	reader->has_time = header.has_time && parse_time(header.time, &reader->time_ns) &&
+			   (!reader->time_ns || perf_is_time(reader->time_ns));
 	reader->has_times |= header.has_time && memchr(header.time.start, '.', header.time.length);
 	reader->has_header_frame = false;
 	reader->is_open = true;

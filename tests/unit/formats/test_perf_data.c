@@ -131,6 +131,31 @@ static void every_event_is_a_metric(void **state _unused_)
 	imported_release(&imported);
 }
 
+/* perf adds up the time off the CPU, and gives the sums a time behind all others. */
+static void sums_of_off_cpu_time_have_no_time(void **state _unused_)
+{
+	struct perf_writer writer;
+	struct imported imported = {.profile = profile_new()};
+	struct perf_sample_spec spec = {5000000, 7, 7, 11, 3, 0, {USER, 0x1010}, {0}, {0}};
+	const struct timestamps *timestamps;
+
+	perf_writer_init(&writer, USUAL, false);
+	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
+	perf_add_event(&writer, 1, 10, 1, 12, "offcpu-time");
+	perf_add_comm(&writer, 1, 7, 7, "run", true);
+	perf_add_sample(&writer, &spec);
+	spec.id = 12;
+	spec.time_ns = ~0ull << 32;
+	perf_add_sample(&writer, &spec);
+	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
+	read_records(&imported, &writer);
+	assert_string_equal(format_get_metric_unit(imported.profile, 1), "nanoseconds");
+	timestamps = profile_get_timestamps(imported.profile);
+	assert_int_equal(timestamps_count(timestamps), 1);
+	assert_int_equal(timestamps_get(timestamps, 0)->time_ns, 5000000);
+	imported_release(&imported);
+}
+
 static void the_first_metric_is_that_of_the_first_event_with_samples(void **state _unused_)
 {
 	struct perf_writer writer;
@@ -457,6 +482,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_called_by_the_program),
 		cmocka_unit_test(records_take_effect_in_order_of_time),
 		cmocka_unit_test(every_event_is_a_metric),
+		cmocka_unit_test(sums_of_off_cpu_time_have_no_time),
 		cmocka_unit_test(the_first_metric_is_that_of_the_first_event_with_samples),
 		cmocka_unit_test(records_of_all_files_of_a_folder_are_one_order),
 		cmocka_unit_test(other_folders_are_not_of_perf),
