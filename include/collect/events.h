@@ -7,7 +7,7 @@
  *	r01c4                 the same, by its number in the CPU's manual
  *	block:block_rq_issue  a tracepoint, a point in the kernel's code; `*` and `?` match any
  *	…{bytes:By}           the sum of a field of its records, and its unit
- *	page-faults{4096:By}  a software event with a constant weight, and its unit
+ *	cpu-migrations{2:us}  a software event with a constant weight, and its unit
  *	syscalls              each system call; syscall-time: their duration
  *	block-io              bytes read and written by block devices; block-discard: discarded;
  *	                      block-io-time: duration of their requests of all kinds

@@ -1,6 +1,5 @@
 #!/bin/bash
-# --syscalls and --faults: each system call by its name, as many as the kernel's own tracepoint of one says, and for
-# how long; new memory in bytes, at whole stacks.
+# --syscalls: each system call by its name, as many as the kernel's own tracepoint of one says, and for how long.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -87,13 +86,6 @@ if "$WORKLOADS/compat_fp" 2>/dev/null; then
 else
     echo "32-bit programs are not built or not run here: their system calls are not seen"
 fi
-
-num_pages=20000
-record --faults -c 1 --buffer-size 64M -o "$TMPDIR/faults.folded" --stats "$TMPDIR/faults.json" -- \
-    "$WORKLOADS/nofp_faults" "$num_pages" >/dev/null
-bytes=$(folded_match "$TMPDIR/faults.folded" ';touch_pages(;[^;]*_\[k\])* [0-9]+$')
-expect_near "bytes that are touched first" "$bytes" $((num_pages * 4096)) 4096
-grep -qF '"name": "page-faults{4096}", "unit": "bytes"' "$TMPDIR/faults.json" || fail "the metric of --faults: $(cat "$TMPDIR/faults.json")"
 
 expect_status 2 "$STACKWIDE" record -e syscall-time:u -o "$TMPDIR/x.folded"
 grep -q "no event 'syscall-time:u'" "$TMPDIR/err" || fail "modifiers of system calls: $(cat "$TMPDIR/err")"

@@ -258,7 +258,7 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_EVENT:
 		return add_events(options, value);
 	case OPTION_FAULTS:
-		return add_events(options, "page-faults{4096:By}");
+		return add_events(options, "page-faults");
 	case OPTION_SYSCALLS:
 		return add_events(options, "syscalls,syscall-time");
 	case OPTION_IO:

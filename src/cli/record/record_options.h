@@ -121,8 +121,9 @@ enum record_option {
 		 "and task-clock (default: at the frequency of -F,\n"          \
 		 "ten times that for events that are not clocks)"},            \
 		{OPTION_FAULTS, 0, "faults", NULL,                             \
-		 "code that touches new memory: -e\n"                          \
-		 "page-faults{4096:By} (a page is 4 KiB)"},                    \
+		 "code that touches new memory, in page faults (each\n"        \
+		 "maps a page, a huge page or several pages of a\n"            \
+		 "file): -e page-faults"},                                     \
 		{OPTION_SYSCALLS, 0, "syscalls", NULL,                         \
 		 "system calls by name, their number and duration:\n"          \
 		 "-e syscalls,syscall-time"},                                  \

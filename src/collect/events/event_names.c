@@ -22,7 +22,7 @@ const struct event_name event_names[] = {
 	{"task-clock", NULL, SOFTWARE(PERF_COUNT_SW_TASK_CLOCK),
 	 "the same, by the thread's own time"},
 	{"page-faults", "faults", SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS),
-	 "memory touched for the first time, or again after it was reclaimed"},
+	 "memory touched first, or again after it was reclaimed: one or more pages"},
 	{"minor-faults", NULL, SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MIN),
 	 "those that needed no disk"},
 	{"major-faults", NULL, SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MAJ),

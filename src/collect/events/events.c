@@ -299,7 +299,7 @@ static int add_tracepoints(const struct event_paths *paths, char *word, struct e
 	return ret->events.length > num_before ? 0 : refuse_unknown(paths, word, error);
 }
 
-/* "page-faults{4096:By}": software events have no fields, but a constant weight can be set. */
+/* "context-switches{2:us}": software events have no fields, but a constant weight can be set. */
 static int add_weighed(char *word, char *brace, struct event_list *ret, struct error *error)
 {
 	struct tracepoint_words words = {.pattern = word};
