@@ -61,6 +61,8 @@ const volatile __u32 samples_per_window = 1;
 const volatile __u32 weight_offset = 0;
 const volatile __u32 weight_bytes = 0;
 const volatile bool is_weight_signed = false;
+/* The field is in such units: sectors, for example. */
+const volatile __u32 weight_scale = 1;
 /* Weight of a hit without another source. */
 const volatile __u64 hit_weight = 1;
 /* The weight of a hit is the time, in ns, since the start of its system call. */
@@ -98,7 +100,7 @@ static __always_inline __u64 read_weight(void *record)
 		return 0;
 	if (is_weight_signed && weight >> (weight_bytes * 8 - 1) & 1)
 		return 0;
-	return weight > MAX_WEIGHT ? 0 : weight;
+	return weight > MAX_WEIGHT ? 0 : weight * weight_scale;
 }
 
 /*

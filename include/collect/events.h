@@ -79,6 +79,10 @@ struct event {
 	uint16_t field_offset;
 	uint8_t field_bytes;
 	bool is_field_signed;
+	uint16_t field_scale; /* the weight is the field times this; 0: 1 */
+	/* Other tracepoints whose records are the same, and whose hits count, too. */
+	uint64_t more_configs[2];
+	uint8_t num_more_configs;
 	uint64_t hit_weight; /* constant weight of each hit otherwise; 0: 1 */
 	/*
 	 * Mean of the Poisson process, in units of weight, that picks the samples by default; 0: no

@@ -19,6 +19,14 @@ for folder in "$TMPDIR" "$REPO" /var/tmp; do
 done
 [[ -n $file ]] || skip "no folder here is on a block device that can be read directly"
 
+# Adjoining requests are merged: all of their bytes count, at the code that makes them.
+record --io -c 1 --metric block-io -o "$TMPDIR/merged.folded" --stats "$TMPDIR/merged.json" -- "$WORKLOADS/reads_in_batches" "$file" >"$TMPDIR/truth"
+expect_account_adds_up "$TMPDIR/merged.json"
+bytes=$(folded_match "$TMPDIR/merged.folded" ';main;read_batch;.*;\[block read\] [0-9]+$')
+merged=$(folded_match "$TMPDIR/merged.folded" ';main;read_batch;.*;blk_attempt_[a-z_]*_merge_\[k\];.*;\[block read\] [0-9]+$')
+echo "$bytes bytes at the program's reads, of $(cat "$TMPDIR/truth"); $merged of them merged"
+[[ $bytes = "$(cat "$TMPDIR/truth")" ]] || fail "not as many as are read"
+
 record --io -c 1 --metric block-io -o "$TMPDIR/io.folded" -o "$TMPDIR/io.pb.gz" --stats "$TMPDIR/io.json" -- \
     dd if="$file" of=/dev/null bs=65536 iflag=direct 2>/dev/null
 expect_account_adds_up "$TMPDIR/io.json"
@@ -77,6 +85,25 @@ PYTHON
         "$STACKWIDE" report "$TMPDIR/kinds.pb.gz" --metric block-io-time | grep -qF "[block $kind]" || fail "the time of [block $kind] is missing"
     done
 fi
+# Reads and writes through the page cache are merged more often; flushers and workers of the kernel make some of them.
+if [[ -n $loop ]]; then
+    IFS=: read -r major minor <"/sys/block/${loop#/dev/}/dev"
+    device="dev == $((major << 20 | minor))"
+    cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/before"
+    # shellcheck disable=SC2016 # the inner shell is to expand it
+    record -a -e block-io --filter "$device" -c 1 --buffer-size 64M -o "$TMPDIR/cached.folded" --stats "$TMPDIR/cached.json" -- \
+        sh -c 'for i in 3 1 0 2 7 5 6 4; do dd if=/dev/zero of="$1" bs=512K count=1 seek=$i conv=notrunc; done; sync "$1"; blockdev --flushbufs "$1"; dd if="$1" of=/dev/null bs=1M count=8' - "$loop" 2>/dev/null
+    cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/after"
+    python3 -S - "$TMPDIR/before" "$TMPDIR/after" "$TMPDIR/cached.json" <<'PYTHON' || fail "through the page cache: $(cat "$TMPDIR/cached.json")"
+import json, sys
+before, after = (list(map(int, open(name).read().split())) for name in sys.argv[1:3])
+transferred, = json.load(open(sys.argv[3]))["events"]
+expected = sum(after[i] - before[i] for i in (2, 6)) * 512
+print(f"{transferred['weight']} bytes, the disk's statistics have {expected}; {after[1] + after[5] - before[1] - before[5]} merges")
+assert expected >= 12 << 20 and not any(transferred["lost"].values())
+assert transferred["weight"] == expected
+PYTHON
+fi
 # Ends come in interrupts, also while a map is changed on that CPU; the kernel then runs no programs of tracepoints.
 changers=()
 for ((i = 0; i < $(nproc); i++)); do
@@ -92,8 +119,8 @@ event, = json.load(open(sys.argv[1]))["events"]
 print(event)
 assert event["samples"] + event["lost"]["skipped"] >= 128 and event["unfinished"] == 0
 PYTHON
-# Its bytes are a field of a tracepoint, which may have a filter; its time is of two.
-record -e block-io --filter 'bytes > 4096' -c 1 -o "$TMPDIR/large.folded" -- dd if="$file" of=/dev/null bs=4096 count=4 iflag=direct 2>/dev/null
+# Its bytes are of tracepoints with the same fields, which may have a filter; its time is of two.
+record -e block-io --filter 'nr_sector > 8' -c 1 -o "$TMPDIR/large.folded" -- dd if="$file" of=/dev/null bs=4096 count=4 iflag=direct 2>/dev/null
 [[ $(folded_match "$TMPDIR/large.folded" '^dd;.*;read;.* [0-9]+$') = 0 ]] || fail "the filter lets small requests pass"
 expect_status 2 "$STACKWIDE" record -e block-io-time --filter 'bytes > 4096' -o "$TMPDIR/x.folded"
 "$STACKWIDE" report "$TMPDIR/io.pb.gz" --metric block-io-time --include function:read | grep -q read ||

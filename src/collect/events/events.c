@@ -327,15 +327,46 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 }
 
 /*
- * Tracepoints where a request is first seen. Older kernels only have the one where it is issued to
- * the device.
+ * Tracepoints of requests to block devices, whose records have the same fields: device, sector, letters and size.
+ *
+ * Later bios may be merged into a request until it is issued to its device, so its size at
+ * block_io_start is not final. A bio is split to the device's limits first. Then it gets a request of
+ * its own (block_getrq) or is merged into one. The sum over these three tracepoints is exact, and each
+ * byte belongs to the code that submits it. A bio of a device that only maps others (dm, md) gets no
+ * request, so nothing counts twice.
+ *
+ * There is one exception: a device that takes several ranges in one discard (NVMe). The kernel merges
+ * discards for it that do not adjoin, without a tracepoint.
  */
-static const struct request_tracepoints {
+struct request_tracepoints {
 	const char *start;
-	const char *end; /* in the subsystem "block", too, as raw tracepoints are called */
-} request_tracepoints[] = {
-	{"block:block_io_start", "block_io_done"},
-	{"block:block_rq_issue", "block_rq_complete"},
+	const char *more[2]; /* whose hits count, too; NULL: none */
+	const char *
+		end; /* in the subsystem "block", too, as raw tracepoints are called; NULL: its time is not weighed */
+	const char *size; /* the field with it */
+	uint16_t size_unit;
+};
+static const struct request_tracepoints bios = {
+	.start = "block:block_getrq",
+	.more = {"block:block_bio_backmerge", "block:block_bio_frontmerge"},
+	.size = "nr_sector",
+	.size_unit = 512,
+};
+static const struct request_tracepoints issues = {
+	.start = "block:block_rq_issue",
+	.size = "bytes",
+	.size_unit = 1,
+};
+static const struct request_tracepoints times = {
+	.start = "block:block_io_start",
+	.end = "block_io_done",
+	.size = "bytes",
+};
+/* Kernels before 6.5 first see a request when it is issued. */
+static const struct request_tracepoints issue_times = {
+	.start = "block:block_rq_issue",
+	.end = "block_rq_complete",
+	.size = "bytes",
 };
 
 #define KIND(name) (1u << WIRE_REQUEST_##name)
@@ -346,47 +377,86 @@ static const struct request_tracepoints {
 static const struct request_word {
 	const char *word;
 	uint32_t kinds;
-	bool weighs_time;
+	const struct request_tracepoints *choices[2]; /* the first that the kernel has */
 } request_words[] = {
-	{"block-io", KIND(READ) | KIND(WRITE), false},
-	{"block-discard", KIND(DISCARD), false},
-	{"block-io-time", ALL_KINDS, true},
+	{"block-io", KIND(READ) | KIND(WRITE), {&bios, &issues}},
+	{"block-discard", KIND(DISCARD), {&bios, &issues}},
+	{"block-io-time", ALL_KINDS, {&times, &issue_times}},
 };
 
-static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
-			     const struct request_word *word, struct event *ret,
-			     struct error *error)
+/*
+ * Find the fields of a record. is_another: they have to be where those of the first tracepoint are.
+ */
+static int find_request_fields(const char *tracing, const struct request_tracepoints *tracepoints,
+			       const char *name, bool is_another, struct event_requests *ret,
+			       struct error *error)
 {
-	const char *start = tracepoints->start;
-	struct event_requests *requests = &ret->requests;
 	const struct {
 		const char *field;
 		uint16_t *ret;
 	} offsets[] = {
-		{"dev", &requests->device_offset},
-		{"sector", &requests->sector_offset},
-		{"rwbs", &requests->letters_offset},
-		{"bytes", &requests->bytes_offset},
-		{"nr_sector", &requests->num_sectors_offset},
+		{"dev", &ret->device_offset},
+		{"sector", &ret->sector_offset},
+		{"rwbs", &ret->letters_offset},
+		{tracepoints->size, &ret->bytes_offset},
+		{"nr_sector", &ret->num_sectors_offset},
 	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
+		uint16_t offset;
+		int err = event_tracepoint_find_offset(tracing, name, offsets[i].field, &offset,
+						       error);
+
+		if (err)
+			return err;
+		if (is_another && offset != *offsets[i].ret)
+			return error_set(error, -ENOTSUP, "%s and %s differ on this kernel", name,
+					 tracepoints->start);
+		*offsets[i].ret = offset;
+	}
+	return 0;
+}
+
+static int add_more_requests(const char *tracing, const struct request_tracepoints *tracepoints,
+			     struct event *ret, struct error *error)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(tracepoints->more) && tracepoints->more[i]; i++) {
+		const char *name = tracepoints->more[i];
+		int err = event_tracepoint_find(tracing, name, &ret->more_configs[i], error);
+
+		if (err)
+			return err;
+		err = find_request_fields(tracing, tracepoints, name, true, &ret->requests, error);
+		if (err)
+			return err;
+		ret->num_more_configs++;
+	}
+	return 0;
+}
+
+static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
+			     uint32_t kinds, struct event *ret, struct error *error)
+{
+	const char *start = tracepoints->start;
 	int err = event_tracepoint_find(tracing, start, &ret->config, error);
 
 	if (err)
 		return err;
-	requests->kinds = word->kinds;
-	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
-		err = event_tracepoint_find_offset(tracing, start, offsets[i].field, offsets[i].ret,
-						   error);
-		if (err)
-			return err;
-	}
-	if (word->weighs_time) {
-		requests->end = tracepoints->end;
+	ret->requests.kinds = kinds;
+	err = find_request_fields(tracing, tracepoints, start, false, &ret->requests, error);
+	if (err)
+		return err;
+	err = add_more_requests(tracing, tracepoints, ret, error);
+	if (err)
+		return err;
+	if (tracepoints->end) {
+		ret->requests.end = tracepoints->end;
 		return 0;
 	}
 	ret->kind = EVENT_TRACEPOINT;
 	ret->tracepoint = start;
-	return event_tracepoint_find_field(tracing, start, "bytes", ret, error);
+	ret->field_scale = tracepoints->size_unit;
+	return event_tracepoint_find_field(tracing, start, tracepoints->size, ret, error);
 }
 
 static int add_block_io(const struct event_paths *paths, const char *name, struct event_list *ret,
@@ -398,13 +468,15 @@ static int add_block_io(const struct event_paths *paths, const char *name, struc
 
 	while (!string_equals(word->word, name))
 		word++;
-	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(request_tracepoints); i++) {
+	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(word->choices) && word->choices[i];
+	     i++) {
 		event = (struct event){.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
-		err = describe_requests(paths->tracing, &request_tracepoints[i], word, &event,
+		err = describe_requests(paths->tracing, word->choices[i], word->kinds, &event,
 					error);
 	}
-	return err ? err
-		   : add_event(&event, name, word->weighs_time ? "nanoseconds" : "bytes", ret);
+	if (err)
+		return err;
+	return add_event(&event, name, event.requests.end ? "nanoseconds" : "bytes", ret);
 }
 
 /*

@@ -260,6 +260,8 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
+	if (program->opts.event->field_scale)
+		bpf->rodata->weight_scale = program->opts.event->field_scale;
 	bpf->rodata->weighs_time = program->opts.event->start_config;
 	set_requests(program);
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
@@ -815,6 +817,11 @@ static int attach_all(struct counted_program *program, struct error *error)
 	if (event->requests.end) {
 		err = attach_raw(program, program->bpf->progs.on_request_end, event->requests.end,
 				 error);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < event->num_more_configs; i++) {
+		err = attach_tracepoint(program, program->hit, event->more_configs[i], error);
 		if (err)
 			return err;
 	}

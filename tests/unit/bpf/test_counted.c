@@ -50,6 +50,7 @@ static int set_up(void **state _unused_)
 	is_recording = true;
 	fixed_period = samples_per_window = hit_weight = 1;
 	weight_bytes = weight_offset = 0;
+	weight_scale = 1;
 	is_weight_signed = weighs_time = has_calls = false;
 	is_filtered = is_of_cgroup = false;
 	is_of_probe = is_probe_of_user_mode = points_differ = is_of_allocator = is_live = false;
@@ -136,6 +137,24 @@ static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
 	is_weight_signed = false;
 	on_tracepoint(&record); /* larger than any amount */
 	assert_int_equal(counter->weightless, 3);
+	expect_balance(0);
+}
+
+static void a_field_may_be_in_units(void **state _unused_)
+{
+	struct {
+		uint64_t head;
+		uint32_t num_sectors;
+	} record = {1, 8};
+
+	weight_offset = 8;
+	weight_bytes = 4;
+	weight_scale = 512;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 4096);
+	record.num_sectors = 0;
+	on_tracepoint(&record);
+	assert_int_equal(((const struct wire_counters *)get_counters())->weightless, 1);
 	expect_balance(0);
 }
 
@@ -1243,6 +1262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_stands_for_the_period),
 		TEST(a_field_can_be_the_weight_of_a_hit),
+		TEST(a_field_may_be_in_units),
 		TEST(the_period_adapts_to_the_rate),
 		TEST(a_sample_covers_all_distances_of_a_hit),
 		TEST(hits_that_do_not_match_the_filter_are_counted),

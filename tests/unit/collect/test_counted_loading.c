@@ -536,6 +536,7 @@ static void the_program_knows_its_event(void **state _unused_)
 	event.field_offset = 24;
 	event.field_bytes = 4;
 	event.is_field_signed = true;
+	event.field_scale = 512;
 	event.hit_weight = 5;
 	opts.count = 1000;
 	make_well();
@@ -544,6 +545,7 @@ static void the_program_knows_its_event(void **state _unused_)
 	assert_int_equal(constants->weight_offset, 24);
 	assert_int_equal(constants->weight_bytes, 4);
 	assert_true(constants->is_weight_signed);
+	assert_int_equal(constants->weight_scale, 512);
 	assert_int_equal(constants->hit_weight, 5);
 	assert_int_equal(constants->fixed_period, 1000);
 	assert_false(constants->weighs_time);
@@ -562,9 +564,10 @@ static void the_program_knows_its_event(void **state _unused_)
 	assert_false(constants->points_differ);
 	assert_int_equal(constants->request_kinds, 0);
 	/* It weighs one else. */
-	event.hit_weight = 0;
+	event.hit_weight = event.field_scale = 0;
 	make_well();
 	assert_int_equal(skeleton->rodata->hit_weight, 1);
+	assert_int_equal(skeleton->rodata->weight_scale, 1);
 }
 
 static void the_program_knows_what_is_sampled(void **state _unused_)
@@ -712,6 +715,22 @@ static void ticks_are_attached_by_the_sampler(void **state _unused_)
 }
 
 /* The kernel reads the very file that was looked into. */
+/* A filter is the kernel's of the tracepoint that it is written for. */
+static void tracepoints_alike_run_the_same_program(void **state _unused_)
+{
+	event.config = 8;
+	event.more_configs[0] = 9;
+	event.more_configs[1] = 10;
+	event.num_more_configs = 2;
+	make_well();
+	assert_int_equal(num_opened, 3);
+	assert_int_equal(opened[0].attr.config, 9);
+	assert_int_equal(opened[1].attr.config, 10);
+	assert_int_equal(opened[2].attr.config, 8);
+	for (size_t i = 0; i < 3; i++)
+		assert_ptr_equal(opened[i].program, skeleton->progs.on_tracepoint);
+}
+
 static void each_point_of_a_probe_is_attached(void **state _unused_)
 {
 	be_probe(PROBE_UPROBE);
@@ -1269,6 +1288,7 @@ int main(void)
 		TEST(a_tracepoint_runs_its_program_on_all_cpus),
 		TEST(the_first_cpu_that_is_there_has_the_event),
 		TEST(the_start_is_attached_first),
+		TEST(tracepoints_alike_run_the_same_program),
 		TEST(ticks_are_attached_by_the_sampler),
 		TEST(each_point_of_a_probe_is_attached),
 		TEST(functions_of_the_kernel_are_named),

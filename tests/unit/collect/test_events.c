@@ -44,6 +44,25 @@ static void make_folder(const char *name)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
+#define BIO_FORMAT(size_offset)                                             \
+	"\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"               \
+	"\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"        \
+	"\tfield:unsigned int nr_sector;\toffset:" size_offset ";\tsize:4;" \
+	"\tsigned:0;\n"                                                     \
+	"\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;\n"
+
+static void make_bio_tracepoint(const char *name, const char *number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "events/block/%s", name);
+	make_folder(path);
+	snprintf(path, sizeof(path), "events/block/%s/id", name);
+	write_file(path, number);
+	snprintf(path, sizeof(path), "events/block/%s/format", name);
+	write_file(path, BIO_FORMAT("24"));
+}
+
 static int make_machine(void **state _unused_)
 {
 	test_folder_make(machine);
@@ -87,6 +106,9 @@ static int make_machine(void **state _unused_)
 	make_folder("events/block/block_rq_insert");
 	write_file("events/block/block_rq_insert/id", "1018\n");
 	write_file("events/block/block_rq_insert/format", "");
+	make_bio_tracepoint("block_getrq", "1019\n");
+	make_bio_tracepoint("block_bio_backmerge", "1020\n");
+	make_bio_tracepoint("block_bio_frontmerge", "1021\n");
 	make_folder("events/raw_syscalls");
 	make_folder("events/raw_syscalls/sys_enter");
 	write_file("events/raw_syscalls/sys_enter/id", "443\n");
@@ -382,23 +404,59 @@ static void requests_to_block_devices_are_of_kinds(void **state)
 
 	assert_string_equal(event->name, "block-io");
 	assert_string_equal(event_get_unit(event), "bytes");
-	assert_string_equal(event->tracepoint, "block:block_rq_issue");
-	assert_int_equal(event->field_offset, 28);
 	assert_int_equal(event->requests.kinds, 1 << WIRE_REQUEST_READ | 1 << WIRE_REQUEST_WRITE);
+	assert_null(event->requests.end);
+	event = parse_one(*state, "block-discard");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_string_equal(event->tracepoint, "block:block_getrq");
+	assert_int_equal(event->num_more_configs, 2);
+	assert_int_equal(event->requests.kinds, 1 << WIRE_REQUEST_DISCARD);
+	event = parse_one(*state, "block-io-time");
+	assert_string_equal(event_get_unit(event), "nanoseconds");
+	assert_string_equal(event->requests.end, "block_rq_complete");
+	assert_int_equal(event->config, 1017);
 	assert_int_equal(event->requests.device_offset, 8);
 	assert_int_equal(event->requests.sector_offset, 16);
 	assert_int_equal(event->requests.num_sectors_offset, 24);
 	assert_int_equal(event->requests.bytes_offset, 28);
 	assert_int_equal(event->requests.letters_offset, 34);
-	assert_null(event->requests.end);
-	event = parse_one(*state, "block-discard");
-	assert_string_equal(event_get_unit(event), "bytes");
-	assert_int_equal(event->requests.kinds, 1 << WIRE_REQUEST_DISCARD);
-	event = parse_one(*state, "block-io-time");
-	assert_string_equal(event_get_unit(event), "nanoseconds");
-	assert_string_equal(event->requests.end, "block_rq_complete");
 	for (int kind = WIRE_REQUEST_READ; kind < WIRE_NUM_REQUEST_KINDS; kind++)
 		assert_true(event->requests.kinds >> kind & 1);
+}
+
+/* Bios get a request or are merged into one, whose size at its start is not final. */
+static void bytes_of_merged_bios_count(void **state)
+{
+	const struct event *event = parse_one(*state, "block-io");
+
+	assert_string_equal(event->tracepoint, "block:block_getrq");
+	assert_int_equal(event->config, 1019);
+	assert_int_equal(event->num_more_configs, 2);
+	assert_int_equal(event->more_configs[0], 1020);
+	assert_int_equal(event->more_configs[1], 1021);
+	assert_int_equal(event->field_offset, 24);
+	assert_int_equal(event->field_scale, 512);
+	assert_int_equal(event->requests.device_offset, 8);
+	assert_int_equal(event->requests.sector_offset, 16);
+	assert_int_equal(event->requests.num_sectors_offset, 24);
+	assert_int_equal(event->requests.bytes_offset, 24);
+	assert_int_equal(event->requests.letters_offset, 28);
+}
+
+/* One program reads the records of all: otherwise the request's size when it is issued counts. */
+static void records_of_bios_have_to_be_alike(void **state)
+{
+	const struct event *event;
+
+	write_file("events/block/block_bio_frontmerge/format", BIO_FORMAT("36"));
+	event = parse_one(*state, "block-io");
+	assert_string_equal(event->tracepoint, "block:block_rq_issue");
+	assert_int_equal(event->field_offset, 28);
+	assert_int_equal(event->field_scale, 1);
+	assert_int_equal(event->num_more_configs, 0);
+	write_file("events/block/block_bio_frontmerge/format", "");
+	assert_string_equal(parse_one(*state, "block-io")->tracepoint, "block:block_rq_issue");
+	write_file("events/block/block_bio_frontmerge/format", BIO_FORMAT("24"));
 }
 
 static void without_tracefs_the_cure_is_said(void **state)
@@ -667,6 +725,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_field_of_a_record_is_found_unless_it_is_overwritten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(short_memory_is_an_error_of_each_word, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(bytes_of_merged_bios_count, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(records_of_bios_have_to_be_alike, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
