@@ -16,6 +16,11 @@ void table_append_count(struct text *text, uint64_t number, size_t width);
 size_t table_get_count_width(uint64_t number);
 
 /*
+ * 0.123 becomes 12.3%, right-aligned in `width` columns. Rounding does not make a part the whole, or nothing: >99.9%, <0.1%.
+ */
+void table_append_share(struct text *text, double share, int num_decimals, size_t width);
+
+/*
  * Append a name, safe for a terminal: a control character becomes a blank, an invalid UTF-8 byte a
  * question mark. A name longer than `max_columns` is truncated and ends in "…".
  *

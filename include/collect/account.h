@@ -224,6 +224,7 @@ struct off_cpu_counts {
 	uint64_t lived_ns;             /* lifetimes of threads, by their starts and ends */
 	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as for ticks */
 	uint64_t in_exec;
+	uint64_t kernel_only;
 	struct waker_counts wakers;
 };
 
@@ -354,6 +355,7 @@ struct recorder_account {
 	uint64_t recovered;            /* of the complete ones, those walked later */
 	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
 	uint64_t in_exec;        /* samples whose user stack an exec had taken away */
+	uint64_t kernel_only;    /* samples of kernel threads, or of threads that start or exit */
 	uint64_t lost_side_band; /* process events: not samples */
 	uint64_t late_events;    /* too late to be sorted by time */
 	uint64_t unfollowed;     /* new threads that did not fit into the filter */

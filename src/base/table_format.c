@@ -40,6 +40,33 @@ void table_append_count(struct text *text, uint64_t number, size_t width)
 	}
 }
 
+/* The smallest percentage that is shown, beside 0. */
+static double get_smallest(int num_decimals)
+{
+	double smallest = 1;
+
+	while (num_decimals-- > 0)
+		smallest /= 10;
+	return smallest;
+}
+
+void table_append_share(struct text *text, double share, int num_decimals, size_t width)
+{
+	double smallest = get_smallest(num_decimals);
+	char shown[32];
+	int length;
+
+	if (share > 0 && 100 * share < smallest / 2)
+		length = snprintf(shown, sizeof(shown), "<%.*f%%", num_decimals, smallest);
+	else if (share < 1 && 100 * share >= 100 - smallest / 2)
+		length = snprintf(shown, sizeof(shown), ">%.*f%%", num_decimals, 100 - smallest);
+	else
+		length = snprintf(shown, sizeof(shown), "%.*f%%", num_decimals, 100 * share);
+	if ((size_t)length < width)
+		table_append_blanks(text, width - (size_t)length);
+	text_append_string(text, shown);
+}
+
 /*
  * Count one column per code point. This is wrong for East Asian wide and for combining characters,
  * which hardly any function name has; a table of widths would have to follow each version of

@@ -1242,6 +1242,7 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 		.knows_lives = sampler_knows_lives(recorder->sampler),
 		.lived_ns = seen.lived_ns,
 		.in_exec = ingested.user.in_exec,
+		.kernel_only = ingested.user.kernel_only,
 		.wakers = count_wakers(recorder),
 	};
 	memcpy(counts.sampled_ns, weights_ns, sizeof(counts.sampled_ns));
@@ -1364,6 +1365,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 
 	account = (struct recorder_account){
 		.in_exec = counts.user.in_exec,
+		.kernel_only = counts.user.kernel_only,
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),
 		.late_events = event_queue_get_late_count(recorder->queue),
 		.duration_ns = end_ns - recorder->start_ns,

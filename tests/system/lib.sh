@@ -271,13 +271,16 @@ figure() {
     [[ -z ${FIGURES:-} ]] || echo "$1 $2" >>"$FIGURES"
 }
 
-# fired = idle + filtered + samples + lost, from a --stats file.
+# fired = idle + filtered + samples + lost, and each sample's user stack has one outcome, from a --stats file.
 expect_account_adds_up() {
     python3 -S - "$1" <<'PYTHON' || fail "the account does not add up: $(cat "$1")"
 import json, sys
 stats = json.load(open(sys.argv[1]))
 parts = stats["idle"] + stats["filtered"] + stats["samples"] + sum(stats["lost"].values())
-sys.exit(stats["fired"] != parts)
+user = stats["user_stacks"]
+stacks = user["complete"] + user["in_exec"] + user["kernel_only"] + sum(user["truncated"].values())
+# Unless user stacks are not taken.
+sys.exit(stats["fired"] != parts or stacks not in (0, stats["samples"]))
 PYTHON
 }
 

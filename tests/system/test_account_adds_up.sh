@@ -14,7 +14,7 @@ record -F 999 -o "$TMPDIR/command.folded" --stats "$TMPDIR/command.json" -- "$WO
 stop_background
 
 names=(samples frequency_hz lost version duration_ns cpus idle filtered user_stacks.complete
-    user_stacks.in_exec user_stacks.truncated user_stacks.recovered user_stacks.unproven frames.total
+    user_stacks.in_exec user_stacks.kernel_only user_stacks.truncated user_stacks.recovered user_stacks.unproven frames.total
     frames.named frames.sizeless frames.unnamed unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes
     unwind_tables.build_ns unwind_tables.build_wall_ns profiler.cpu_ns profiler.max_rss_bytes
     profiler.startup_ns profiler.output_ns profiler.bpf_ns profiler.bpf_runs outside)

@@ -277,6 +277,7 @@ int account_keep(const struct account *account, struct profile *profile)
 	const struct named_count stacks[] = {
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
+		{"user_stacks.kernel_only", ticks->kernel_only},
 		{"user_stacks.recovered", ticks->recovered},
 		{"user_stacks.unproven", ticks->unproven},
 		{"frames.named", account->named_frames},
@@ -389,8 +390,10 @@ static void print_reasons(const struct account *account, struct text *ret)
 	text_append_string(ret, ",\n  ");
 	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
 			  account->truncated_user_stacks, ret);
-	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
-		    account->ticks.recovered, account->ticks.unproven);
+	text_printf(ret,
+		    ", \"kernel_only\": %" PRIu64 ", \"recovered\": %" PRIu64
+		    ", \"unproven\": %" PRIu64 "},\n",
+		    account->ticks.kernel_only, account->ticks.recovered, account->ticks.unproven);
 	text_printf(ret,
 		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64
 		    ", \"sizeless\": %" PRIu64 ", \"unnamed\": {",
@@ -455,7 +458,7 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 	text_append_string(ret, ",\n    ");
 	print_user_stacks(account->off_cpu.complete_user_stacks, counts->in_exec,
 			  account->off_cpu.truncated_user_stacks, ret);
-	text_append_char(ret, '}');
+	text_printf(ret, ", \"kernel_only\": %" PRIu64 "}", counts->kernel_only);
 	print_wakers(account, ret);
 	text_append_string(ret, "},\n");
 }

@@ -20,18 +20,22 @@
 #define INDENT          "               "
 /* Columns of a row of the top list besides the name. */
 #define ROW_COLUMNS 12
+/* After a number. */
+#define KERNEL_ONLY "samples have none: kernel threads, or threads that start or exit"
 /* Less would be shown as 0.00 s. */
 #define SHOWN_NS 5000000
 
-static double percent(uint64_t part, uint64_t whole)
+static void append_percent(struct text *text, uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	table_append_share(text, whole ? (double)part / (double)whole : 0, 1, 0);
 }
 
 static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
 {
 	table_append_count(text, part, 0);
-	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
+	text_printf(text, " %s (", what);
+	append_percent(text, part, whole);
+	text_append_char(text, ')');
 }
 
 /* A line below an item of the summary; nothing for a count of 0. */
@@ -49,18 +53,22 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 {
 	const struct event_times *times = &event->times;
 
-	if (event_times_are_empty(times))
+	if (event_times_are_empty(times)) {
 		text_printf(text,
 			    INDENT
 			    "%s was never counted: other events used the counters; record fewer at "
 			    "once\n",
 			    event->name);
-	else if (event_times_have_gaps(times))
-		text_printf(text,
-			    INDENT "%s was counted %.1f%% of the time: other events used the "
-				   "counters;\n" INDENT "weights are scaled by %.2f\n",
-			    event->name, percent(times->running_ns, times->enabled_ns),
-			    (double)times->enabled_ns / (double)times->running_ns);
+		return;
+	}
+	if (!event_times_have_gaps(times))
+		return;
+	text_printf(text, INDENT "%s was counted ", event->name);
+	append_percent(text, times->running_ns, times->enabled_ns);
+	text_printf(text,
+		    " of the time: other events used the counters;\n" INDENT
+		    "weights are scaled by %.2f\n",
+		    (double)times->enabled_ns / (double)times->running_ns);
 }
 
 /*
@@ -178,16 +186,20 @@ static void append_stacks(struct text *text, const struct summary *summary,
 	uint64_t sum = whole + account_sum_truncated(account);
 	uint64_t lack_frame_pointers = 0;
 
-	if (!summary->has_user_stacks || !sum)
+	if (!summary->has_user_stacks || !(sum + account->ticks.kernel_only))
 		return;
 	text_append_string(text, "  user stacks  ");
-	append_part(text, whole, sum, "complete");
+	if (sum)
+		append_part(text, whole, sum, "complete");
+	else
+		text_append_string(text, "none");
 	text_append_char(text, '\n');
 	append_reason(text, account->ticks.in_exec, "of them inside an exec: kernel part only");
 	append_reason(
 		text, account->ticks.unproven,
 		"of them may lack a caller: a frame-pointer step that no direct call before\n" INDENT
 		"the return address confirms");
+	append_reason(text, account->ticks.kernel_only, KERNEL_ONLY);
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		uint64_t count = account->truncated_user_stacks[i];
 
@@ -370,8 +382,9 @@ static void append_unaccounted(struct text *text, const struct off_cpu_counts *c
 		reason = "counted twice: the kernel did not report all switches";
 	else if (counts->unnoted)
 		reason = "missing: waits that were not recorded";
-	text_printf(text, INDENT "%.3f s (%.1f%%) of the threads' time is %s\n",
-		    (double)size_ns / 1e9, percent(size_ns, counts->lived_ns), reason);
+	text_printf(text, INDENT "%.3f s (", (double)size_ns / 1e9);
+	append_percent(text, size_ns, counts->lived_ns);
+	text_printf(text, ") of the threads' time is %s\n", reason);
 }
 
 static void append_wakers(struct text *text, const struct waker_counts *counts)
@@ -438,6 +451,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 		append_part(text, whole, sum, "user stacks complete");
 		text_append_char(text, '\n');
 	}
+	append_reason(text, counts->kernel_only, KERNEL_ONLY);
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
 		append_reason(text, account->off_cpu.truncated_user_stacks[i],
 			      truncation_explain((enum truncation)i));
@@ -481,7 +495,7 @@ static void append_cost(struct text *text, const struct account *account)
 	/* A shorter recording is little more than its start. */
 	if (account->ticks.duration_ns >= NS_PER_SECOND)
 		text_printf(text, " (%.2f%% of one CPU)",
-			    percent(recording_ns, account->ticks.duration_ns));
+			    100 * (double)recording_ns / (double)account->ticks.duration_ns);
 	text_printf(text, " and %" PRIu64 " MB while recording;\n",
 		    account->recording_rss_bytes >> 20);
 	if (programs->ns >= SHOWN_NS)
@@ -528,7 +542,9 @@ static void append_top(struct text *text, const struct flat_table *table, const 
 
 		if (!value)
 			break;
-		text_printf(text, "  %6.2f%%  ", percent(value, table->sum));
+		text_append_string(text, "  ");
+		table_append_share(text, table->sum ? (double)value / (double)table->sum : 0, 2, 7);
+		text_append_string(text, "  ");
 		append_name(text, row, columns);
 		text_append_char(text, '\n');
 	}
@@ -647,8 +663,11 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 
 	table_append_count(ret, account->ticks.samples, 0);
 	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
-	if (summary->has_user_stacks && sum)
-		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
+	if (summary->has_user_stacks && sum) {
+		text_append_string(ret, ", ");
+		append_percent(ret, whole, sum);
+		text_append_string(ret, " of the user stacks complete");
+	}
 	text_append_string(ret, ", lost ");
 	table_append_count(ret, account_sum_lost_samples(account), 0);
 	for (size_t i = 0; i < summary->outputs->length; i++) {

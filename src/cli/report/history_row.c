@@ -385,7 +385,7 @@ void history_row_print(const struct history_row *row, struct text *text, size_t 
 	else
 		text_printf(text, " %6s", "-");
 	if (layout.has_counts && row->complete >= 0)
-		text_printf(text, " %7.1f%%", 100 * row->complete);
+		table_append_share(text, row->complete, 1, 9);
 	else if (layout.has_counts)
 		text_printf(text, " %8s", "-");
 	append_share(text, row->process, row->process_weight, row->weight, &layout);
@@ -424,8 +424,9 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 		text_printf(text, ", \"duration_ns\": %" PRIu64, row->duration_ns);
 	if (row->load >= 0)
 		text_printf(text, ", \"load\": %.4f", row->load);
-	if (row->complete >= 0)
-		text_printf(text, ", \"complete\": %.4f", row->complete);
+	if (row->complete >= 0) /* all only if it is all */
+		text_printf(text, ", \"complete\": %.4f",
+			    row->complete < 1 && row->complete > 0.9999 ? 0.9999 : row->complete);
 	if (row->process) {
 		text_append_string(text, ", \"process\": {");
 		append_json_name(text, "name", row->process);

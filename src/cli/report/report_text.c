@@ -21,11 +21,6 @@ struct report_lines {
 	size_t value_columns;
 };
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static struct flat_text_opts get_text_opts(const struct report_answer *answer,
 					   const struct terminal *terminal)
 {
@@ -56,7 +51,10 @@ static void append_value(struct report_lines *lines, uint64_t value)
 {
 	table_append_blanks(&lines->text, 2);
 	table_append_count(&lines->text, value, lines->value_columns);
-	text_printf(&lines->text, " %6.2f%%  ", percent(value, lines->sum));
+	table_append_blanks(&lines->text, 1);
+	table_append_share(&lines->text, lines->sum ? (double)value / (double)lines->sum : 0, 2,
+			   PERCENT_COLUMNS);
+	table_append_blanks(&lines->text, 2);
 }
 
 /* A narrow terminal wraps the line, as the name must be shown. */

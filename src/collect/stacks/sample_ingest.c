@@ -917,6 +917,8 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 				     &resolved.is_truncated);
 		if (err)
 			return err;
+	} else if (user_walks_are_taken(ingest->user_walks)) {
+		get_counts(ingest, sample)->user.kernel_only++;
 	}
 	if (kernel) {
 		err = add_kernel_stack(ingest, sample, kernel, &resolved.stack);

@@ -38,7 +38,8 @@ struct user_walk_counts {
 	uint64_t walks[NUM_WALK_ENDS]; /* by table, by how the walk ended */
 	uint64_t
 		unproven; /* complete, but neither a call nor an interpreter proves a step by frame pointer */
-	uint64_t in_exec; /* without user stack: exec was replacing the program */
+	uint64_t in_exec;     /* without user stack: exec was replacing the program */
+	uint64_t kernel_only; /* likewise: of kernel threads, or of threads that start or exit */
 };
 
 /* A sample, and its known facts beside the user stack. */

@@ -22,9 +22,11 @@ struct text_layout {
 	bool is_truncated;
 };
 
-static double percent(uint64_t part, uint64_t whole)
+static void append_percent(struct text *text, uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	table_append_blanks(text, 1);
+	table_append_share(text, whole ? (double)part / (double)whole : 0, 2, PERCENT_COLUMNS);
+	table_append_blanks(text, 2);
 }
 
 static size_t max(size_t a, size_t b)
@@ -111,9 +113,9 @@ static void append_row(struct text *text, const struct flat_row *row, uint64_t s
 	size_t columns;
 
 	table_append_count(text, row->self, layout->value);
-	text_printf(text, " %6.2f%%  ", percent(row->self, sum));
+	append_percent(text, row->self, sum);
 	table_append_count(text, row->total, layout->value);
-	text_printf(text, " %6.2f%%  ", percent(row->total, sum));
+	append_percent(text, row->total, sum);
 	columns = table_append_name(text, row->function, row->function_length,
 				    layout->is_truncated ? layout->name : TABLE_UNLIMITED_WIDTH);
 	if (*row->module) {

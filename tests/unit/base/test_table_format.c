@@ -34,6 +34,32 @@ static void counts_have_separators_and_are_right_aligned(void **state _unused_)
 	assert_int_equal(table_get_count_width(100), 3);
 }
 
+static void assert_share(double share, int num_decimals, size_t width, const char *wanted)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_share(&text, share, num_decimals, width);
+	assert_string_equal(text.data, wanted);
+}
+
+static void rounding_makes_a_part_neither_the_whole_nor_nothing(void **state _unused_)
+{
+	assert_share(0, 1, 0, "0.0%");
+	assert_share(1, 1, 0, "100.0%");
+	assert_share(1.5, 1, 0, "150.0%");
+	assert_share(0.1234, 1, 7, "  12.3%");
+	assert_share(652.0 / 660, 1, 0, "98.8%");
+	assert_share(0.9994, 1, 0, "99.9%");
+	assert_share(0.9996, 1, 0, ">99.9%");
+	assert_share(9999.0 / 10000, 1, 0, ">99.9%");
+	assert_share(1e-12, 1, 0, "<0.1%");
+	assert_share(0.0004, 1, 6, " <0.1%");
+	assert_share(0.0006, 1, 0, "0.1%");
+	assert_share(0.99996, 2, 7, ">99.99%");
+	assert_share(0.00004, 2, 7, " <0.01%");
+	assert_share(0.999, 0, 0, ">99%");
+}
+
 static void a_short_name_stays_and_a_long_one_is_truncated(void **state _unused_)
 {
 	assert_name("main", TABLE_UNLIMITED_WIDTH, "main", 4);
@@ -87,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_separators_and_are_right_aligned),
+		cmocka_unit_test(rounding_makes_a_part_neither_the_whole_nor_nothing),
 		cmocka_unit_test(a_short_name_stays_and_a_long_one_is_truncated),
 		cmocka_unit_test(a_character_is_never_split),
 		cmocka_unit_test(words_are_wrapped_behind_their_indent),

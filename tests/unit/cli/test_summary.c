@@ -552,6 +552,7 @@ static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
 
 	scene.account.complete_user_stacks = 60;
 	scene.account.ticks.in_exec = 20;
+	scene.account.ticks.kernel_only = 8;
 	scene.account.ticks.unproven = 5;
 	scene.account.ticks.idle = 1234;
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
@@ -562,6 +563,7 @@ static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
 	assert_says(&scene, "  user stacks  80 complete (80.0%)\n"
 			    "               20 of them inside an exec: kernel part only\n"
 			    "               5 of them may lack a caller: ");
+	assert_says(&scene, "               8 samples have none: kernel threads, ");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		char line[128];
 
@@ -574,6 +576,43 @@ static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
 	summary.has_user_stacks = false;
 	assert_int_equal(summary_append(&summary, &scene.text), 0);
 	assert_null(strstr(scene.text.data, "user stacks"));
+	release(&scene);
+}
+
+static void samples_without_user_stacks_are_reported_alone(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct summary summary = {.account = &scene.account,
+				  .profile = scene.profile,
+				  .outputs = &scene.outputs,
+				  .has_user_stacks = true,
+				  .event_name = "cycles",
+				  .num_columns = 100};
+
+	scene.account.ticks.kernel_only = 8;
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "  user stacks  none\n"
+			    "               8 samples have none: ");
+	release(&scene);
+}
+
+static void almost_all_are_not_all(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct summary summary = {.account = &scene.account,
+				  .profile = scene.profile,
+				  .outputs = &scene.outputs,
+				  .has_user_stacks = true,
+				  .event_name = "cycles",
+				  .num_columns = 100};
+
+	scene.account.complete_user_stacks = 9999;
+	scene.account.truncated_user_stacks[TRUNCATED_DEPTH] = 1;
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "  user stacks  9,999 complete (>99.9%)\n");
+	text_truncate(&scene.text, 0);
+	assert_int_equal(summary_append_line(&summary, &scene.text), 0);
+	assert_says(&scene, ", >99.9% of the user stacks complete, ");
 	release(&scene);
 }
 
@@ -677,6 +716,8 @@ int main(void)
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(user_stacks_are_reported_with_what_they_lack),
+		cmocka_unit_test(samples_without_user_stacks_are_reported_alone),
+		cmocka_unit_test(almost_all_are_not_all),
 		cmocka_unit_test(frames_without_names_have_their_reasons),
 		cmocka_unit_test(losses_of_scheduling_are_reported),
 		cmocka_unit_test(the_time_of_programs_is_part_of_our_cost),

@@ -1507,7 +1507,8 @@ static void the_account_sums_up_all_events(void **state _unused_)
 	recorder->observed_ns = 66;
 	recorder->num_cpus = 2;
 	ingest_counts = (struct sample_ingest_counts){
-		.recovered = 25, .user = {.in_exec = 24, .unproven = 26, .walks = {27}}};
+		.recovered = 25,
+		.user = {.in_exec = 24, .kernel_only = 28, .unproven = 26, .walks = {27}}};
 	account = recorder_get_account(recorder);
 	assert_int_equal(account.fired, 600000 + 3 * (12 + 13 - 3 - 4 - 5 - 6 - 7) + 600 * (2 - 5));
 	assert_int_equal(account.idle, 600 + 3 * 1);
@@ -1524,6 +1525,7 @@ static void the_account_sums_up_all_events(void **state _unused_)
 	assert_int_equal(account.unopened_files, 22);
 	assert_int_equal(account.unfollowed, 23);
 	assert_int_equal(account.in_exec, 24);
+	assert_int_equal(account.kernel_only, 28);
 	assert_int_equal(account.recovered, 25);
 	assert_int_equal(account.unproven, 26);
 	assert_int_equal(account.walks[0], 27);
@@ -1551,7 +1553,9 @@ static void waits_have_all_their_counts(void **state _unused_)
 	recorder->num_waits_of_others = 1000;
 	recorder->num_sleepers = 40;
 	off_cpu_ingest_counts = (struct sample_ingest_counts){
-		.samples = 31, .unknown_stack = 32, .user = {.in_exec = 33, .walks = {34}}};
+		.samples = 31,
+		.unknown_stack = 32,
+		.user = {.in_exec = 33, .kernel_only = 35, .walks = {34}}};
 	counts = recorder_get_account(recorder).off_cpu;
 	assert_true(counts.is_recorded);
 	assert_int_equal(counts.period_ns, 55);
@@ -1578,6 +1582,7 @@ static void waits_have_all_their_counts(void **state _unused_)
 	assert_int_equal(counts.cpu_ns, seen.cpu_ns);
 	assert_int_equal(counts.lived_ns, seen.lived_ns);
 	assert_int_equal(counts.in_exec, 33);
+	assert_int_equal(counts.kernel_only, 35);
 	assert_int_equal(counts.walks[0], 34);
 	assert_memory_equal(counts.sampled_ns, wait_weights, sizeof(wait_weights));
 	assert_true(counts.knows_lives);

@@ -304,6 +304,8 @@ static void user_stacks_are_counted_with_those_at_the_depth_limit(void **state)
 	assert_int_equal(stacks[0].num_at_limit, 2);
 	assert_int_equal(stacks[1].stack, STACK_EMPTY);
 	assert_int_equal(stacks[1].num_samples, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.kernel_only, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 4);
 }
 
 static void a_truncated_stack_says_so_and_is_not_the_whole_one_with_the_same_pcs(void **state)
@@ -356,6 +358,8 @@ static void kernel_threads_and_execs_are_not_truncated(void **state)
 	assert_int_equal(profile_get_stack_parent(fixture->profile,
 						  profile_get_sample(fixture->profile, 0)->stack),
 			 STACK_EMPTY);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.kernel_only, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.in_exec, 1);
 }
 
 static void a_stack_in_exec_is_truncated_unless_its_memory_is_gone(void **state)

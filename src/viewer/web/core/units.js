@@ -50,6 +50,7 @@ export function formatPercent(part, whole) {
 	if (!whole) return '–';
 	const percent = (100 * part) / whole;
 	if (percent !== 0 && Math.abs(percent) < 0.01) return percent < 0 ? '> −0.01 %' : '< 0.01 %';
+	if (percent < 100 && percent >= 99.995) return '> 99.99 %';
 	return `${percent.toFixed(2)} %`;
 }
 

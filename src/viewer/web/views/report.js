@@ -65,6 +65,8 @@ function describeRecording(source) {
 	const stacks = get('complete_stacks') + get('truncated_stacks');
 	if (stacks) {
 		facts.push(['Complete user stacks', formatPercent(get('complete_stacks'), stacks), get('complete_stacks') < stacks * 0.95]);
+		const kernelOnly = tallies['user_stacks.kernel_only'] ?? 0;
+		if (kernelOnly) facts.push(['Samples without a user stack', group(kernelOnly)]);
 		facts.push(['Truncated user stacks', group(get('truncated_stacks'))]);
 		facts.push(...describeReasons(getReasons(source, 'user_stacks.truncated'), stacks));
 		const unproven = tallies['user_stacks.unproven'] ?? 0;
