@@ -117,13 +117,15 @@ bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 	     "hits skipped by the kernel: a BPF program was running on that CPU")                  \
 	LOSS(BLOCK, "block", LOSS_OF_TICKS,                                                        \
 	     "allocations lost: too many live at a time; a larger -c loses less")                  \
+	LOSS(UNDELIVERED, "undelivered", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                       \
+	     "ticks were not delivered: the kernel throttled them, or the CPU was not running")    \
 	LOSS(UNREAD, "unread", LOSS_OF_WAITS,                                                      \
 	     "samples lost: memory of sleeping threads read too late")
 
 enum loss_kind {
 	LOSS_OF_TICKS = 1,      /* of ticks and events */
 	LOSS_OF_WAITS = 2,      /* of intervals off the CPU */
-	LOSS_BEFORE_SAMPLE = 4, /* a hit, which need not have become a sample */
+	LOSS_BEFORE_SAMPLE = 4, /* a hit or tick, which need not have become a sample */
 };
 
 #define LOSS_NUMBER(name, key, kinds, explanation) LOSS_##name,

@@ -1284,6 +1284,8 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 	struct event_times times = {0};
 	uint64_t preempted = 0;
 	uint64_t skipped = sampler_get_skipped(recorder->sampler, number);
+	uint64_t due = sampler_count_due_ticks(recorder->sampler, number);
+	uint64_t undelivered;
 	uint64_t rest = 0;
 
 	if (sampler_read_counters(recorder->sampler, number, &seen) ||
@@ -1292,11 +1294,12 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		log_debug("the sampling program's counters cannot be read");
 	if (recorder->opts.num_events)
 		times = sampler_get_event_times(recorder->sampler, number);
+	undelivered = due > seen.fired ? due - seen.fired : 0;
 	return (struct event_counts){
 		.name = recorder->opts.num_events ? recorder->opts.events[number].name : "samples",
 		.unit = recorder->opts.num_events ? event_get_unit(&recorder->opts.events[number])
 						  : "count",
-		.fired = seen.fired + preempted + skipped,
+		.fired = seen.fired + preempted + skipped + undelivered,
 		.idle = seen.idle,
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
 		.outside = seen.outside,
@@ -1311,7 +1314,8 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 			 [LOSS_UNKNOWN_STACK] = ingested.unknown_stack,
 			 [LOSS_PREEMPTED] = preempted,
 			 [LOSS_SKIPPED] = skipped,
-			 [LOSS_BLOCK] = seen.lost_block},
+			 [LOSS_BLOCK] = seen.lost_block,
+			 [LOSS_UNDELIVERED] = undelivered},
 		.is_estimated = is_estimated(recorder, number, !seen.below_period),
 		.is_of_requests =
 			recorder->opts.num_events && recorder->opts.events[number].requests.end,

@@ -17,7 +17,8 @@ expect_nothing_lost() {
     wait_for_cpu_times 1000 "${programs[@]}"
     stop_recording
     expect_account_adds_up "$TMPDIR/stats.json"
-    [[ $(stats_get "$TMPDIR/stats.json" lost) = 0 ]] || fail "lost samples: $(cat "$TMPDIR/stats.json")"
+    # Another machine may have the CPU when a tick is due.
+    [[ $(stats_get "$TMPDIR/stats.json" lost) = "$(stats_get "$TMPDIR/stats.json" lost.undelivered)" ]] || fail "lost samples: $(cat "$TMPDIR/stats.json")"
     expect_frame "$TMPDIR/out.folded" level_65 500
 }
 

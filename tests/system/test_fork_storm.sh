@@ -23,15 +23,16 @@ until ((SECONDS >= begun + seconds && $(count_forks) > before + 40 * seconds)); 
     sleep 0.1
 done
 stop_recording
-{ read -r samples && read -r forks && read -r execs && read -r lost && read -r unfollowed; } < <(
-    stats_get "$TMPDIR/storm.json" samples processes.forks processes.execs lost unfollowed_threads)
+{ read -r samples && read -r forks && read -r execs && read -r lost && read -r undelivered && read -r unfollowed; } < <(
+    stats_get "$TMPDIR/storm.json" samples processes.forks processes.execs lost lost.undelivered unfollowed_threads)
 figure storm.samples "$samples"
 figure storm.forks "$forks"
 figure storm.execs "$execs"
 figure storm.whole_stacks "$(whole_share "$TMPDIR/storm.json")"
 echo "cut: $(list_reasons "$TMPDIR/storm.json")"
 expect_account_adds_up "$TMPDIR/storm.json"
-[[ $lost = 0 && $unfollowed = 0 ]] || fail "lost samples: $(cat "$TMPDIR/storm.json")"
+# Another machine may have the CPU when a tick is due.
+[[ $lost = "$undelivered" && $unfollowed = 0 ]] || fail "lost samples: $(cat "$TMPDIR/storm.json")"
 ((forks >= 20 * seconds)) || fail "only $forks processes began"
 [[ $samples = "$(folded_total "$TMPDIR/storm.folded")" ]] ||
     fail "samples differ from the sum of the folded file"

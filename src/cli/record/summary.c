@@ -324,6 +324,19 @@ static void append_frames(struct text *text, const struct summary *summary,
 						"CAP_SYSLOG\n");
 }
 
+/* Whether more than one percent of the ticks were not delivered. */
+static bool lacks_ticks(const struct recorder_account *ticks)
+{
+	return ticks->lost[LOSS_UNDELIVERED] > ticks->fired / 100;
+}
+
+static const char *describe_no_loss(const struct account *account, const struct trace_losses *trace)
+{
+	if (trace->error)
+		return "nothing but in the trace";
+	return account_sum_lost(account) ? "no sample that was taken" : "nothing";
+}
+
 static void append_lost(struct text *text, const struct account *account,
 			const struct trace_losses *trace)
 {
@@ -333,13 +346,13 @@ static void append_lost(struct text *text, const struct account *account,
 	if (lost)
 		append_part(text, lost, lost + account->ticks.samples, "samples");
 	else
-		text_append_string(text, trace->error ? "nothing but in the trace" : "nothing");
+		text_append_string(text, describe_no_loss(account, trace));
 	text_append_char(text, '\n');
 	append_reason(text, trace->lost_samples,
 		      "missing in the trace: set TMPDIR to a directory with room");
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
-	if (account->ticks.lost[LOSS_RING_SAMPLE])
+	if (account->ticks.lost[LOSS_RING_SAMPLE] || lacks_ticks(&account->ticks))
 		text_append_string(
 			text,
 			INDENT "take fewer samples, by a lower -F or a larger -c, to lose less\n");
@@ -670,6 +683,11 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 	}
 	text_append_string(ret, ", lost ");
 	table_append_count(ret, account_sum_lost_samples(account), 0);
+	if (lacks_ticks(&account->ticks)) {
+		text_append_string(ret, ", ");
+		append_percent(ret, account->ticks.lost[LOSS_UNDELIVERED], account->ticks.fired);
+		text_append_string(ret, " of the ticks were not delivered");
+	}
 	for (size_t i = 0; i < summary->outputs->length; i++) {
 		const struct output *output = &summary->outputs->items[i];
 

@@ -66,6 +66,7 @@ struct sampler {
 	ARRAY(struct let_go_file) let_go; /* files whose probes were taken away */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
+	uint64_t due_of_gone_cpus[MAX_EVENTS]; /* ticks, by event */
 	bool uses_cycles; /* without events: hardware cycles; else the software event cpu-clock */
 };
 
@@ -537,14 +538,22 @@ struct count_with_times {
 	uint64_t running_ns;
 };
 
-static void add_times(const struct tick *tick, struct event_times *sum)
+/* All 0 if its CPU has just gone. */
+static struct event_times read_times(const struct tick *tick)
 {
 	struct count_with_times value;
 
 	if (read(tick->fd, &value, sizeof(value)) != sizeof(value))
-		return; /* its CPU has just gone */
-	sum->enabled_ns += value.enabled_ns;
-	sum->running_ns += value.running_ns;
+		return (struct event_times){0};
+	return (struct event_times){value.enabled_ns, value.running_ns};
+}
+
+static void add_times(const struct tick *tick, struct event_times *sum)
+{
+	struct event_times times = read_times(tick);
+
+	sum->enabled_ns += times.enabled_ns;
+	sum->running_ns += times.running_ns;
 }
 
 struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event)
@@ -557,6 +566,37 @@ struct event_times sampler_get_event_times(const struct sampler *sampler, size_t
 	return times;
 }
 
+/* A timer whose ticks all reach the program, whatever mode they interrupt. */
+static bool is_timer(const struct sampler *sampler, size_t number)
+{
+	const struct event *event = &sampler->opts.events[number];
+
+	if (!sampler->opts.num_events)
+		return !sampler->uses_cycles;
+	return event_is_time(event) && !event->leaves_user_out && !event->leaves_kernel_out;
+}
+
+/*
+ * The kernel turns the frequency of a timer into a period, in whole ns, once and for all. With more than 100,000 Hz it
+ * takes longer periods than it was asked for.
+ */
+static uint64_t count_due(const struct sampler *sampler, const struct tick *tick)
+{
+	uint64_t period_ns = NS_PER_SECOND / sampler->opts.frequency_hz;
+
+	return is_timer(sampler, tick->event) ? read_times(tick).running_ns / period_ns : 0;
+}
+
+uint64_t sampler_count_due_ticks(const struct sampler *sampler, size_t event)
+{
+	uint64_t due = sampler->due_of_gone_cpus[event];
+
+	array_for_each (&sampler->ticks, tick)
+		if (tick->event == event)
+			due += count_due(sampler, tick);
+	return due;
+}
+
 void sampler_remove_cpu(struct sampler *sampler, int cpu)
 {
 	for (size_t i = sampler->ticks.length; i-- > 0;) {
@@ -564,6 +604,7 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu)
 
 		if (tick->cpu != cpu)
 			continue;
+		sampler->due_of_gone_cpus[tick->event] += count_due(sampler, tick);
 		if (sampler->event_programs.length)
 			add_times(tick, &sampler->event_programs.items[tick->event].times);
 		close(tick->fd);

@@ -173,6 +173,12 @@ uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event);
 /* Time for which the CPUs have counted a requested event until now, or until sampler_disable(). */
 struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event);
 
+/*
+ * Ticks of a timer that were due on all CPUs while it ran, one at the end of each period; of a
+ * requested event, or of the default event (0). 0: not a timer, so the number is unknown.
+ */
+uint64_t sampler_count_due_ticks(const struct sampler *sampler, size_t event);
+
 /* New threads that did not fit into the filter. Returns 0 or negative errno. */
 _must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);
 

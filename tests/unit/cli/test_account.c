@@ -82,7 +82,8 @@ static void every_lost_sample_is_in_the_sum(_unused_ void **state)
 	assert_int_equal(account_sum_lost(&account), 54321);
 	assert_json(&account,
 		    "\"lost\": {\"ring_sample\": 1, \"ring_stack\": 20, \"unknown_stack\": 300, "
-		    "\"preempted\": 4000, \"skipped\": 50000, \"block\": 0}");
+		    "\"preempted\": 4000, \"skipped\": 50000, \"block\": 0, "
+		    "\"undelivered\": 0}");
 }
 
 static void every_truncation_is_in_the_sum_and_has_a_name(_unused_ void **state)
@@ -224,17 +225,18 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 
 	account.events = &counts;
 	account.num_events = 1;
-	assert_json(&account,
-		    "\"events\": [\n    {\"name\": \"sched:sched_wakeup\", \"unit\": \"count\", "
-		    "\"fired\": 87654321, \"idle\": 1, \"filtered\": 20, "
-		    "\"unmatched\": 300, \"weightless\": 4000, "
-		    "\"unseen_begin\": 10, \"unfinished\": 11, "
-		    "\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
-		    "\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
-		    "\"unknown_stack\": 4000000, \"preempted\": 12, "
-		    "\"skipped\": 80000000, \"block\": 13}, \"live\": 14, \"oldest_ns\": 15, "
-		    "\"enabled_ns\": 70, \"running_ns\": 35, "
-		    "\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9}],\n");
+	assert_json(
+		&account,
+		"\"events\": [\n    {\"name\": \"sched:sched_wakeup\", \"unit\": \"count\", "
+		"\"fired\": 87654321, \"idle\": 1, \"filtered\": 20, "
+		"\"unmatched\": 300, \"weightless\": 4000, "
+		"\"unseen_begin\": 10, \"unfinished\": 11, "
+		"\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
+		"\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
+		"\"unknown_stack\": 4000000, \"preempted\": 12, "
+		"\"skipped\": 80000000, \"block\": 13, \"undelivered\": 0}, \"live\": 14, \"oldest_ns\": 15, "
+		"\"enabled_ns\": 70, \"running_ns\": 35, "
+		"\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9}],\n");
 }
 
 static void waits_have_an_account_of_their_own(_unused_ void **state)

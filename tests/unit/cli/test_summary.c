@@ -88,6 +88,32 @@ static void every_loss_is_reported_with_its_reason(_unused_ void **state)
 	release(&scene);
 }
 
+static void ticks_that_were_not_delivered_are_reported(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	memset(scene.account.ticks.lost, 0, sizeof(scene.account.ticks.lost));
+	scene.account.ticks.fired = 1000;
+	scene.account.ticks.lost[LOSS_UNDELIVERED] = 600;
+	append(&scene, summary_append);
+	assert_says(&scene,
+		    "\n  lost         no sample that was taken\n"
+		    "               600 ticks were not delivered: the kernel throttled them, ");
+	assert_says(&scene, "               take fewer samples, by a lower -F ");
+	text_truncate(&scene.text, 0);
+	append(&scene, summary_append_line);
+	assert_says(&scene, ", lost 0, 60.0% of the ticks were not delivered");
+	text_truncate(&scene.text, 0);
+	scene.account.ticks.lost[LOSS_UNDELIVERED] = 10;
+	append(&scene, summary_append);
+	assert_says(&scene, "               10 ticks were not delivered: ");
+	assert_null(strstr(scene.text.data, "take fewer samples"));
+	text_truncate(&scene.text, 0);
+	append(&scene, summary_append_line);
+	assert_null(strstr(scene.text.data, "were not delivered"));
+	release(&scene);
+}
+
 static void of_memory_it_is_reported_how_much_is_live_and_how_old(_unused_ void **state)
 {
 	struct scene scene = make_scene();
@@ -710,6 +736,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_loss_is_reported_with_its_reason),
+		cmocka_unit_test(ticks_that_were_not_delivered_are_reported),
 		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
 		cmocka_unit_test(an_estimated_sum_has_its_error),
 		cmocka_unit_test(parts_of_an_exact_sum_have_an_error),

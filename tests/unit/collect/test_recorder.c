@@ -594,6 +594,13 @@ int sampler_read_preempted(const struct sampler *sampler _unused_, size_t event,
 	return 0;
 }
 
+static uint64_t due_ticks[3];
+
+uint64_t sampler_count_due_ticks(const struct sampler *sampler _unused_, size_t event)
+{
+	return due_ticks[event];
+}
+
 uint64_t sampler_get_skipped(const struct sampler *sampler _unused_, size_t event)
 {
 	return skipped[event];
@@ -1477,6 +1484,22 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	assert_int_equal(counts.scaled_weight, 117);
 }
 
+static void ticks_that_were_not_delivered_are_lost(void **state _unused_)
+{
+	struct event_counts counts;
+
+	set_counts(1, 100);
+	recorder->num_of_others.length = 3;
+	counts = count_event(recorder, 1);
+	assert_int_equal(counts.lost[LOSS_UNDELIVERED], 0);
+	assert_int_equal(counts.fired, 100000 + 112 + 113);
+	due_ticks[1] = 100007;
+	counts = count_event(recorder, 1);
+	assert_int_equal(counts.lost[LOSS_UNDELIVERED], 7);
+	assert_int_equal(counts.fired, 100007 + 112 + 113);
+	due_ticks[1] = 0;
+}
+
 static void without_events_there_are_samples(void **state _unused_)
 {
 	struct event_counts *counts;
@@ -1682,6 +1705,7 @@ int main(void)
 		TEST(a_trace_weighs_by_the_periods_of_its_recording),
 		TEST(what_a_trace_lost_is_told_by_its_kind),
 		TEST(an_event_has_all_its_counts),
+		TEST(ticks_that_were_not_delivered_are_lost),
 		TEST(without_events_there_are_samples),
 		TEST(the_account_sums_up_all_events),
 		TEST(waits_have_all_their_counts),

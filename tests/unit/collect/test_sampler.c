@@ -796,6 +796,23 @@ static void the_times_of_a_cpu_outlive_it(void **state _unused_)
 	assert_int_equal(sampler_get_event_times(sampler, 0).enabled_ns, 2000);
 }
 
+/* Each CPU has counted for 100 ns. */
+static void a_timer_has_ticks_that_are_due(void **state _unused_)
+{
+	opts.frequency_hz = 33333333; /* 30 ns */
+	make(4);
+	for (int cpu = 0; cpu < 3; cpu++)
+		assert_int_equal(sampler_add_cpu(sampler, cpu, &error), 0);
+	assert_int_equal(sampler_count_due_ticks(sampler, 0), 9);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(sampler_count_due_ticks(sampler, i), 0);
+	sampler_remove_cpu(sampler, 1);
+	assert_int_equal(sampler_count_due_ticks(sampler, 0), 9);
+	/* Ticks in the kernel are not told. */
+	events[0].leaves_kernel_out = true;
+	assert_int_equal(sampler_count_due_ticks(sampler, 0), 3);
+}
+
 static void without_events_a_cpu_may_go_as_well(void **state _unused_)
 {
 	make(0);
@@ -1186,6 +1203,7 @@ int main(void)
 		TEST(a_cpu_has_all_events_or_none),
 		TEST(a_program_that_is_refused_closes_the_tick),
 		TEST(the_times_of_a_cpu_outlive_it),
+		TEST(a_timer_has_ticks_that_are_due),
 		TEST(without_events_a_cpu_may_go_as_well),
 		TEST(all_ticks_and_programs_start_and_stop),
 		TEST(a_probed_file_is_let_go_of),

@@ -50,6 +50,9 @@ function describeReasons(reasons, whole) {
 	return reasons.map(([reason, count]) => [`\u2003${reason}`, `${group(count)} · ${formatPercent(count, whole)}`]);
 }
 
+/** Losses of hits and ticks, which need not have become samples. */
+const ofHits = new Set(['preempted', 'skipped', 'undelivered']);
+
 /** @param {Source} source @returns {Fact[]} */
 function describeRecording(source) {
 	const { tallies } = source;
@@ -73,7 +76,10 @@ function describeRecording(source) {
 		if (unproven) facts.push(['Complete by frame pointer, unproven', group(unproven)]);
 	}
 	facts.push(['Lost samples', group(get('lost_samples')), get('lost_samples') > 0]);
-	facts.push(...describeReasons(getReasons(source, 'lost'), (tallies.samples ?? 0) + get('lost_samples')));
+	for (const reason of getReasons(source, 'lost')) {
+		const whole = ofHits.has(reason[0]) ? tallies.fired ?? 0 : (tallies.samples ?? 0) + get('lost_samples');
+		facts.push(...describeReasons([reason], whole));
+	}
 	const unnamed = getReasons(source, 'frames.unnamed');
 	const frames = unnamed.reduce((sum, [, count]) => sum + count, tallies['frames.named'] ?? 0);
 	if (frames) facts.push(['Unnamed frames', formatPercent(frames - (tallies['frames.named'] ?? 0), frames)]);
