@@ -361,7 +361,7 @@ struct recorder_account {
 	uint64_t lost_side_band; /* process events: not samples */
 	uint64_t late_events;    /* too late to be sorted by time */
 	uint64_t unfollowed;     /* new threads that did not fit into the filter */
-	uint64_t duration_ns;    /* from start to stop, or to now */
+	uint64_t duration_ns;    /* while samples were taken, until now */
 	uint64_t observed_ns;    /* of it, how long each thread with samples was there, in sum;
 				    after recorder_stop() */
 	uint32_t num_cpus;       /* online at the start */

@@ -92,8 +92,7 @@ struct recorder {
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
-	uint64_t end_ns; /* start of the stop, which takes seconds with many probes */
-	uint64_t stop_ns;
+	uint64_t stop_ns;     /* nothing counted any more */
 	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
 	uint64_t next_hotplug_ns;
 	uint64_t handled_ns;        /* events up to this time have been handled */
@@ -1030,7 +1029,7 @@ static int on_block(const struct wire_block *block, void *context)
 	const struct block_search *search = context;
 
 	return sample_ingest_add_block(search->recorder->ingest, search->event, block,
-				       search->recorder->end_ns);
+				       search->recorder->stop_ns);
 }
 
 /* Add memory that was allocated and not freed, when all samples of allocations are known. */
@@ -1111,17 +1110,29 @@ void recorder_hand_over(struct recorder *last, struct recorder *next)
 	last->until_ns = next->from_ns = clock_now_ns();
 }
 
-/* While its samples were ours. */
+/* Time in which samples are ours. */
+struct own_window {
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+static struct own_window get_own_window(const struct recorder *recorder)
+{
+	struct own_window window = {recorder->start_ns,
+				    recorder->is_running ? clock_now_ns() : recorder->stop_ns};
+
+	if (recorder->from_ns > window.start_ns)
+		window.start_ns = recorder->from_ns;
+	if (recorder->until_ns < window.end_ns)
+		window.end_ns = recorder->until_ns;
+	return window;
+}
+
 static uint64_t sum_observed_ns(const struct recorder *recorder)
 {
-	uint64_t start_ns = recorder->start_ns;
-	uint64_t end_ns = recorder->stop_ns;
+	struct own_window window = get_own_window(recorder);
 
-	if (recorder->from_ns > start_ns)
-		start_ns = recorder->from_ns;
-	if (recorder->until_ns < end_ns)
-		end_ns = recorder->until_ns;
-	return thread_times_sum_ns(recorder->thread_times, start_ns, end_ns);
+	return thread_times_sum_ns(recorder->thread_times, window.start_ns, window.end_ns);
 }
 
 /* Scale events whose counter was not always running: the gaps are taken to be like the rest. */
@@ -1158,11 +1169,12 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
 
-	recorder->end_ns = clock_now_ns();
-	allocator_follower_close(recorder->follower);
-	sampler_disable(recorder->sampler);
+	/* Taking thousands of probes away takes seconds, which are not part of the recording. */
+	sampler_end(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
+	allocator_follower_close(recorder->follower);
+	sampler_disable(recorder->sampler);
 	err = finish(recorder);
 	read_program_time(recorder);
 	if (err)
@@ -1364,7 +1376,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 {
 	struct sample_ingest_counts counts = sample_ingest_get_counts(recorder->ingest);
 	struct broken_leases broken = sampler_get_broken_leases(recorder->sampler);
-	uint64_t end_ns = recorder->is_running ? clock_now_ns() : recorder->stop_ns;
+	struct own_window window = get_own_window(recorder);
 	struct recorder_account account;
 
 	account = (struct recorder_account){
@@ -1372,7 +1384,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.kernel_only = counts.user.kernel_only,
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),
 		.late_events = event_queue_get_late_count(recorder->queue),
-		.duration_ns = end_ns - recorder->start_ns,
+		.duration_ns = window.end_ns - window.start_ns,
 		.observed_ns = recorder->observed_ns,
 		.num_cpus = recorder->num_cpus,
 		.program_time = recorder->program_time,

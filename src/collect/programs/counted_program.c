@@ -66,7 +66,8 @@ struct counted_program {
 	bool points_differ; /* for a probe: its argument differs between points */
 	/* Runs of `hit` that the kernel had skipped. */
 	uint64_t misses_at_start;
-	uint64_t misses_at_stop;
+	uint64_t misses_at_end;
+	bool has_ended;
 	bool is_live;
 	bool keeps_cpu; /* a probe's program is not preempted */
 	bool is_linked; /* to all of a probe's points in a file at once */
@@ -1026,11 +1027,16 @@ static bool wait_for_runs(const struct counted_program *program)
 	return false;
 }
 
-void counted_program_stop(struct counted_program *program)
+void counted_program_end(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
 	program->stop_ns = clock_now_ns();
-	program->misses_at_stop = read_misses(program);
+	program->misses_at_end = read_misses(program);
+	program->has_ended = true;
+}
+
+void counted_program_stop(struct counted_program *program)
+{
 	pthread_mutex_lock(&program->lock);
 	program->is_stopped = true;
 	pthread_mutex_unlock(&program->lock);
@@ -1119,7 +1125,7 @@ int counted_program_read_preempted(const struct counted_program *program, uint64
 
 uint64_t counted_program_get_skipped(const struct counted_program *program)
 {
-	uint64_t misses = program->is_stopped ? program->misses_at_stop : read_misses(program);
+	uint64_t misses = program->has_ended ? program->misses_at_end : read_misses(program);
 
 	return misses - program->misses_at_start;
 }

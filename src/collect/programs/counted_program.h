@@ -71,7 +71,9 @@ _must_check_ int counted_program_attach_sites(struct counted_program *program,
 
 void counted_program_start(struct counted_program *program);
 
-/* Nothing is counted from now on. Probes of files are still in place, as their keeper has them. */
+/* Nothing is counted from now on. */
+void counted_program_end(struct counted_program *program);
+/* After that: detach it. Probes of files are still in place, as their keeper has them. */
 void counted_program_stop(struct counted_program *program);
 
 /* When it is nowhere any more: wait for threads that are still in it, within a limit. */

@@ -391,7 +391,7 @@ void off_cpu_program_start(struct off_cpu_program *program)
 		sleepers_program_note(program->sleepers, start_ns);
 }
 
-int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
+void off_cpu_program_end(struct off_cpu_program *program)
 {
 	program->bpf->bss->is_recording = false;
 	program->stop_ns = clock_now_ns();
@@ -399,6 +399,10 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 	if (program->sleepers)
 		program->has_counted_threads = !sleepers_program_count(
 			program->sleepers, program->bpf->bss->start_ns, program->stop_ns);
+}
+
+int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
+{
 	if (program->wakers)
 		wakers_program_stop(program->wakers);
 	detach(program);

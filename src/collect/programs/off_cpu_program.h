@@ -46,8 +46,10 @@ _must_check_ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 void off_cpu_program_free(struct off_cpu_program *program);
 
 void off_cpu_program_start(struct off_cpu_program *program);
+/* No wait is counted from now on. */
+void off_cpu_program_end(struct off_cpu_program *program);
 /*
- * Stop: afterwards no CPU is inside the program any more, and all its records are in the rings.
+ * After that: afterwards no CPU is inside the program any more, and all its records are in the rings.
  *
  * ring_fd  the first of the rings
  *

@@ -660,13 +660,22 @@ static void take_probes_away(struct sampler *sampler)
 	};
 }
 
+void sampler_end(struct sampler *sampler)
+{
+	array_for_each (&sampler->ticks, tick)
+		(void)ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
+	array_for_each (&sampler->event_programs, program)
+		if (program->counted)
+			counted_program_end(program->counted);
+	if (sampler->off_cpu)
+		off_cpu_program_end(sampler->off_cpu);
+}
+
 void sampler_disable(struct sampler *sampler)
 {
 	int ring_fd = sampler->rings.rings.items[0].fd;
 	int err = 0;
 
-	array_for_each (&sampler->ticks, tick)
-		(void)ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
 	array_for_each (&sampler->event_programs, program)
 		if (program->counted)
 			counted_program_stop(program->counted);

@@ -99,8 +99,11 @@ int sampler_get_targets_fd(const struct sampler *sampler);
 /* The map that the scheduling program shares; -1 without type information (BTF). */
 int sampler_get_running_fd(const struct sampler *sampler);
 
-/* Start or stop all ticks opened so far, and the sampling of off-CPU time. */
+/* Start all ticks opened so far, and the sampling of off-CPU time. */
 void sampler_enable(struct sampler *sampler);
+/* Nothing is counted from now on. This takes a moment. */
+void sampler_end(struct sampler *sampler);
+/* After that: take all programs and probes away, which may take seconds. */
 void sampler_disable(struct sampler *sampler);
 
 /*

@@ -182,9 +182,10 @@ static void skipped_hits_count_from_start_to_stop(void **state _unused_)
 	assert_true(globals.is_recording);
 	misses = 130;
 	assert_int_equal(counted_program_get_skipped(&program), 30);
-	counted_program_stop(&program);
+	counted_program_end(&program);
 	assert_false(globals.is_recording);
 	misses = 1000;
+	counted_program_stop(&program);
 	assert_int_equal(counted_program_get_skipped(&program), 30);
 }
 

@@ -578,8 +578,9 @@ static void it_starts_once(void **state _unused_)
 	off_cpu_program_start(program);
 	assert_int_equal(num_notes, 1);
 	assert_int_equal(skeleton->bss->start_ns, start_ns);
-	assert_int_equal(off_cpu_program_stop(program, 5), -EAGAIN);
+	off_cpu_program_end(program);
 	assert_false(skeleton->bss->is_recording);
+	assert_int_equal(off_cpu_program_stop(program, 5), -EAGAIN);
 	assert_int_equal(waited_with, 5);
 	off_cpu_program_free(program);
 	program = NULL;
@@ -593,6 +594,7 @@ static void sleepers_are_read_until_the_stop(void **state _unused_)
 
 	make_well();
 	off_cpu_program_start(program);
+	off_cpu_program_end(program);
 	(void)!off_cpu_program_stop(program, 5);
 	assert_int_equal(off_cpu_program_read_sleepers(program, 7, NULL, NULL, &num), 0);
 	assert_int_equal(num, 0);
@@ -601,6 +603,7 @@ static void sleepers_are_read_until_the_stop(void **state _unused_)
 	has_sleepers = true;
 	make_well();
 	off_cpu_program_start(program);
+	off_cpu_program_end(program);
 	(void)!off_cpu_program_stop(program, 5);
 	assert_int_equal(off_cpu_program_read_sleepers(program, 7, NULL, NULL, &num), 0);
 	assert_int_equal(num, 4);
@@ -620,6 +623,7 @@ static void lives_are_known_if_all_threads_were_counted(void **state _unused_)
 		make_well();
 		off_cpu_program_start(program);
 		assert_false(off_cpu_program_knows_lives(program));
+		off_cpu_program_end(program);
 		(void)!off_cpu_program_stop(program, 5);
 		assert_int_equal(off_cpu_program_knows_lives(program), i == 0);
 	}

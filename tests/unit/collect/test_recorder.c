@@ -518,6 +518,12 @@ void sampler_enable(struct sampler *sampler _unused_)
 	tell("enable,");
 }
 
+void sampler_end(struct sampler *sampler _unused_)
+{
+	tell("end,");
+	now_ns += 10;
+}
+
 void sampler_disable(struct sampler *sampler _unused_)
 {
 	tell("disable,");
@@ -1271,14 +1277,13 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	recorder->until_ns = 7777;
 	recorder->is_running = true;
 	assert_int_equal(recorder_stop(recorder, NULL), 0);
-	/* Blocks are live until the sampling ends, however long that takes. */
+	/* Nothing counts any more, and blocks are live until then, however long it takes to take probes away. */
 	expect_story(
-		"disable,catch up,code,events,read,details,code,block 71 of 1 at 1000000000,finish,"
-		"files end,settle files,opener ends,close rings,close all events,");
+		"end,disable,catch up,code,events,read,details,code,block 71 of 1 at 1000000010,"
+		"finish,files end,settle files,opener ends,close rings,close all events,");
 	assert_int_equal(sleepers_until_ns, 7777);
 	assert_int_equal(recorder->num_sleepers, 3);
-	assert_int_equal(recorder->end_ns, 1000000000);
-	assert_int_equal(recorder->stop_ns, 1000001000);
+	assert_int_equal(recorder->stop_ns, 1000000010);
 	assert_false(recorder->is_running);
 }
 
@@ -1293,6 +1298,20 @@ static void events_that_took_turns_are_scaled(void **state _unused_)
 	expect_story("scale 11 by 1000/500,");
 	assert_int_equal(recorder->scales.length, 1);
 	assert_int_equal(recorder->scales.items[0].metric, 11);
+}
+
+static void the_duration_is_the_time_whose_samples_are_ours(void **state _unused_)
+{
+	recorder->num_of_others.length = 1;
+	recorder->start_ns = 1000;
+	recorder->stop_ns = 5000;
+	assert_int_equal(recorder_get_account(recorder).duration_ns, 4000);
+	recorder->from_ns = 1500;
+	recorder->until_ns = 4500;
+	assert_int_equal(recorder_get_account(recorder).duration_ns, 3000);
+	recorder->is_running = true;
+	recorder->until_ns = UINT64_MAX;
+	assert_int_equal(recorder_get_account(recorder).duration_ns, now_ns - 1500);
 }
 
 static void one_recording_ends_where_the_next_starts(void **state _unused_)
@@ -1700,6 +1719,7 @@ int main(void)
 		TEST(times_of_programs_that_cannot_be_read_are_left_out),
 		TEST(a_stop_reads_what_is_left),
 		TEST(events_that_took_turns_are_scaled),
+		TEST(the_duration_is_the_time_whose_samples_are_ours),
 		TEST(one_recording_ends_where_the_next_starts),
 		TEST(processes_that_run_an_interpreter_are_listed_while_they_live),
 		TEST(a_trace_weighs_by_the_periods_of_its_recording),

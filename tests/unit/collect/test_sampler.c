@@ -125,7 +125,7 @@ static struct sampling_program_opts sampling_opts;
 static struct counted_program_opts counted_opts;
 static struct off_cpu_program_opts off_cpu_opts;
 static bool is_in_namespace;
-static unsigned int num_started, num_stopped, num_waited_for, num_waits, num_let_go;
+static unsigned int num_started, num_stopped, num_ended, num_waited_for, num_waits, num_let_go;
 static int keeper_error;
 static unsigned int num_code_ends;
 static struct file_leases_user leases_user;
@@ -323,6 +323,12 @@ void counted_program_start(struct counted_program *program _unused_)
 	num_started++;
 }
 
+void counted_program_end(struct counted_program *program _unused_)
+{
+	assert_int_equal(num_stopped, 0);
+	num_ended++;
+}
+
 void counted_program_stop(struct counted_program *program _unused_)
 {
 	num_stopped++;
@@ -389,6 +395,11 @@ void off_cpu_program_free(struct off_cpu_program *program)
 void off_cpu_program_start(struct off_cpu_program *program _unused_)
 {
 	num_started += 100;
+}
+
+void off_cpu_program_end(struct off_cpu_program *program _unused_)
+{
+	num_ended += 100;
 }
 
 int off_cpu_program_stop(struct off_cpu_program *program _unused_, int ring_fd)
@@ -508,7 +519,7 @@ static int set_up(void **state _unused_)
 	refused_type = UINT32_MAX;
 	refused_cpu = -1;
 	num_programs = 0;
-	num_started = num_stopped = num_waited_for = num_waits = 0;
+	num_started = num_stopped = num_ended = num_waited_for = num_waits = 0;
 	num_let_go = num_leases_started = 0;
 	keeper_error = 0;
 	num_code_ends = 0;
@@ -831,10 +842,12 @@ static void all_ticks_and_programs_start_and_stop(void **state _unused_)
 	assert_int_equal(num_started, 102);
 	for (unsigned int i = 0; i < num_opened; i++)
 		assert_true(opened[i].is_enabled);
-	sampler_disable(sampler);
-	assert_int_equal(num_stopped, 102);
+	sampler_end(sampler);
+	assert_int_equal(num_ended, 102);
 	for (unsigned int i = 0; i < num_opened; i++)
 		assert_false(opened[i].is_enabled);
+	sampler_disable(sampler);
+	assert_int_equal(num_stopped, 102);
 	assert_int_equal(last_ring_fd, 77);
 	assert_int_equal(num_waits, 0); /* the off-CPU program waits */
 }
