@@ -81,6 +81,7 @@ struct ticking_event {
 	bool is_clock;     /* each represents the time of a tick */
 	bool has_calls;    /* they are system calls, which become frames */
 	bool has_requests; /* they are of requests to block devices, whose kinds become frames */
+	bool has_ends;     /* of these, and are sent at the end of each */
 	bool is_live;      /* they are of memory that may be live */
 	bool is_of_allocators;
 	struct sample_ingest_event counts;
@@ -150,6 +151,7 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 		event->is_weighed = true;
 		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
 		event->has_requests = events[i].requests.kinds;
+		event->has_ends = events[i].requests.end;
 		event->is_live = events[i].is_live;
 		event->is_of_allocators = event_is_of_allocators(&events[i]);
 		/* CPU time is added up once. */
@@ -582,8 +584,8 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 	struct last_sample *last = use_last(event, resolved->sample->cpu);
 	struct wire_sample earlier = *resolved->sample;
 	struct resolved_sample resolved_earlier = {.sample = &earlier};
-	/* Samples of requests have times in its place. */
-	uint64_t earlier_weight = event->has_requests ? 0 : earlier.earlier_weight;
+	/* Samples of ended requests have times in its place. */
+	uint64_t earlier_weight = event->has_ends ? 0 : earlier.earlier_weight;
 	int err;
 
 	if (!last)

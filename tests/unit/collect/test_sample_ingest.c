@@ -1260,6 +1260,8 @@ static void every_event_is_a_metric_and_its_samples_say_what_they_weigh(void **s
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 3);
 }
 
+static uint32_t late_event;
+
 /* A sample of CPU 3 after a silence. */
 static void add_late_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid,
 			    uint64_t weight, uint64_t earlier)
@@ -1273,6 +1275,7 @@ static void add_late_sample(struct fixture *fixture, uint64_t time_ns, uint32_t 
 		.time_ns = time_ns,
 		.generation = WIRE_GENERATION_UNKNOWN,
 		.num_periods = 1,
+		.event = late_event,
 		.weight = weight,
 		.earlier_weight = earlier,
 		.comm = "worker",
@@ -1313,6 +1316,30 @@ static void weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu(void *
 	assert_int_equal(sum_thread(fixture, PID + 1), 2 + 5);
 	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).weight, 138);
 	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).samples, 4);
+}
+
+/* A sample of a request that has ended has a time there. */
+static void so_does_the_weight_of_requests_unless_they_have_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	char bytes_name[] = "block-io", time_name[] = "block-io-time";
+	const struct event events[] = {
+		{.name = bytes_name, .kind = EVENT_TRACEPOINT, .requests = {.kinds = 2}},
+		{.name = time_name,
+		 .kind = EVENT_BLOCK_IO,
+		 .requests = {.kinds = 2, .end = "block_io_done"}},
+	};
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, events, 2), 0);
+	add_late_sample(fixture, 10, PID, 4096, 0);
+	add_late_sample(fixture, 30, PID + 1, 512, 8192);
+	assert_int_equal(sum_thread(fixture, PID), 4096 + 8192);
+	assert_int_equal(sum_thread(fixture, PID + 1), 512);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).weight, 4096 + 8192 + 512);
+	late_event = 1;
+	add_late_sample(fixture, 40, PID, 100, 7777);
+	late_event = 0;
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 1).weight, 100);
 }
 
 /* ---- allocators in allocators ------------------------------------------------------------ */
@@ -1962,6 +1989,7 @@ int main(void)
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
 		fixture_test(an_allocation_within_an_allocator_is_left_out),
 		fixture_test(weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu),
+		fixture_test(so_does_the_weight_of_requests_unless_they_have_ended),
 		fixture_test(without_events_a_sample_weighs_one),
 		cmocka_unit_test_setup_teardown(only_what_is_live_in_the_end_is_in_the_profile,
 						set_up_live, tear_down),
