@@ -144,7 +144,7 @@ static __attribute__((noinline)) bool is_call_of_allocator(struct user_registers
 	if (!own || !get_return_address(ctx, &return_address))
 		return false;
 	for (int i = 0; i < WIRE_MAX_OWN_CODE && own->bytes[i]; i++)
-		if (return_address - PROBED_PC(ctx) - own->offsets[i] < own->bytes[i])
+		if (return_address - 1 - PROBED_PC(ctx) - own->offsets[i] < own->bytes[i])
 			return true;
 	last = bpf_map_lookup_elem(&last_calls, &tid);
 	return is_present_call(last, ctx, own, return_address, weight) && last->point != point;

@@ -338,7 +338,7 @@ struct wire_argument {
 _Static_assert(sizeof(struct wire_argument) == 16,
 	       "struct wire_argument is part of the wire format");
 
-/* Maximum number of ranges of an allocator's code. */
+/* Maximum number of ranges of an allocator's code; user space knows the others. */
 #define WIRE_MAX_OWN_CODE 24
 
 /*

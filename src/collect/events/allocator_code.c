@@ -8,20 +8,24 @@
 #include "base/array.h"
 #include "collect/events/probe.h"
 
-/* A range of a file's code. */
-struct allocator_range {
+struct function_range {
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+/* A file with probes of an event, for some time. */
+struct probed_allocator {
 	size_t event;
 	dev_t device;
 	ino_t inode;
-	uint64_t offset;
-	uint64_t bytes;
 	uint64_t since_ns;
 	uint64_t until_ns;
+	ARRAY(struct function_range) functions; /* that allocate */
 };
 
 struct allocator_code {
 	pthread_mutex_t lock;
-	ARRAY(struct allocator_range) ranges;
+	ARRAY(struct probed_allocator) files;
 };
 
 struct allocator_code *allocator_code_new(void)
@@ -37,44 +41,58 @@ void allocator_code_free(struct allocator_code *code)
 {
 	if (!code)
 		return;
-	array_release(&code->ranges);
+	array_for_each (&code->files, file)
+		array_release(&file->functions);
+	array_release(&code->files);
 	pthread_mutex_destroy(&code->lock);
 	free(code);
 }
 
-/* The lock is held. */
-static int add_ranges(struct allocator_code *code, const struct probe_site *site,
-		      const struct allocator_range *file)
+static int add_functions(struct probed_allocator *file, const struct probe_site *sites,
+			 size_t num_sites)
 {
-	const struct wire_own_code *own = &site->own_code;
+	for (size_t i = 0; i < num_sites; i++) {
+		struct function_range *added;
 
-	for (size_t i = 0; i < WIRE_MAX_OWN_CODE && own->bytes[i]; i++) {
-		struct allocator_range *added = array_add(&code->ranges);
-
+		if (sites[i].argument.source == ARGUMENT_NONE || !sites[i].function_bytes)
+			continue;
+		added = array_add(&file->functions);
 		if (!added)
 			return -ENOMEM;
-		*added = *file;
-		added->offset = site->offset + own->offsets[i];
-		added->bytes = own->bytes[i];
+		*added = (struct function_range){sites[i].offset, sites[i].function_bytes};
 	}
 	return 0;
 }
 
-int allocator_code_add(struct allocator_code *code, size_t event, const struct probe_site *site,
-		       uint64_t since_ns)
+static int add_file(struct allocator_code *code, const struct probed_allocator *file)
 {
-	struct allocator_range file = {
+	struct probed_allocator *added;
+
+	pthread_mutex_lock(&code->lock);
+	added = array_add(&code->files);
+	if (added)
+		*added = *file;
+	pthread_mutex_unlock(&code->lock);
+	return added ? 0 : -ENOMEM;
+}
+
+int allocator_code_add(struct allocator_code *code, size_t event, const struct probe_site *sites,
+		       size_t num_sites, uint64_t since_ns)
+{
+	struct probed_allocator file = {
 		.event = event, .since_ns = since_ns, .until_ns = UINT64_MAX};
 	struct stat status;
 	int err;
 
-	if (fstat(site->fd, &status))
+	if (fstat(sites[0].fd, &status))
 		return -errno;
 	file.device = status.st_dev;
 	file.inode = status.st_ino;
-	pthread_mutex_lock(&code->lock);
-	err = add_ranges(code, site, &file);
-	pthread_mutex_unlock(&code->lock);
+	err = add_functions(&file, sites, num_sites);
+	if (!err)
+		err = add_file(code, &file);
+	if (err)
+		array_release(&file.functions);
 	return err;
 }
 
@@ -82,27 +100,34 @@ void allocator_code_end(struct allocator_code *code, size_t event, dev_t device,
 			uint64_t until_ns)
 {
 	pthread_mutex_lock(&code->lock);
-	array_for_each (&code->ranges, range)
-		if (range->event == event && range->device == device && range->inode == inode &&
-		    range->until_ns == UINT64_MAX)
-			range->until_ns = until_ns;
+	array_for_each (&code->files, file)
+		if (file->event == event && file->device == device && file->inode == inode &&
+		    file->until_ns == UINT64_MAX)
+			file->until_ns = until_ns;
 	pthread_mutex_unlock(&code->lock);
 }
 
-bool allocator_code_has(struct allocator_code *code, size_t event, const struct code_place *place,
-			uint64_t time_ns)
+static bool has_function(const struct probed_allocator *file, uint64_t offset)
 {
-	bool is_found = false;
+	array_for_each (&file->functions, function)
+		if (offset - function->offset < function->bytes)
+			return true;
+	return false;
+}
+
+enum allocator_part allocator_code_find(struct allocator_code *code, size_t event,
+					const struct code_place *place, uint64_t time_ns)
+{
+	enum allocator_part part = ALLOCATOR_NONE;
 
 	pthread_mutex_lock(&code->lock);
-	array_for_each (&code->ranges, range) {
-		is_found = range->inode == place->inode &&
-			   place->offset - range->offset < range->bytes &&
-			   range->device == place->device && range->event == event &&
-			   time_ns >= range->since_ns && time_ns < range->until_ns;
-		if (is_found)
-			break;
+	array_for_each (&code->files, file) {
+		if (file->inode != place->inode || file->device != place->device ||
+		    file->event != event || time_ns < file->since_ns || time_ns >= file->until_ns)
+			continue;
+		part = has_function(file, place->offset) ? ALLOCATOR_FUNCTION : ALLOCATOR_FILE;
+		break;
 	}
 	pthread_mutex_unlock(&code->lock);
-	return is_found;
+	return part;
 }

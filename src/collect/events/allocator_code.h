@@ -26,13 +26,14 @@ void allocator_code_free(struct allocator_code *code); /* NULL is fine */
  * The functions of a file that allocate have probes from now on.
  *
  * event     number of the event that counts them
- * site      one of the file's; borrowed for the call
- * since_ns  clock_now_ns(), when the last probe was attached; 0: always
+ * sites     all of the file; borrowed for the call
+ * since_ns  clock_now_ns(), when hits of the probes start to count; 0: always
  *
  * Returns 0 or negative errno.
  */
 _must_check_ int allocator_code_add(struct allocator_code *code, size_t event,
-				    const struct probe_site *site, uint64_t since_ns);
+				    const struct probe_site *sites, size_t num_sites,
+				    uint64_t since_ns);
 /* From this time on the file has no probes of the event. */
 void allocator_code_end(struct allocator_code *code, size_t event, dev_t device, ino_t inode,
 			uint64_t until_ns);
@@ -44,8 +45,14 @@ struct code_place {
 	uint64_t offset;
 };
 
-/* Whether it is in a function that allocates, and that had a probe of the event at that time. */
-bool allocator_code_has(struct allocator_code *code, size_t event, const struct code_place *place,
-			uint64_t time_ns);
+enum allocator_part {
+	ALLOCATOR_NONE,     /* not in a file with an allocator */
+	ALLOCATOR_FILE,     /* elsewhere in such a file */
+	ALLOCATOR_FUNCTION, /* in a function that allocates */
+};
+
+/* The part of an allocator that a place belongs to, if that had probes of the event at that time. */
+enum allocator_part allocator_code_find(struct allocator_code *code, size_t event,
+					const struct code_place *place, uint64_t time_ns);
 
 #endif

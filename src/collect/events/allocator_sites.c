@@ -1,8 +1,5 @@
 #include "collect/events/allocator_sites.h"
 
-/* Functions with a smaller gap have only alignment between them. */
-#define MAX_OWN_GAP 16
-
 bool allocator_site_is_needed(const struct allocator_function *function, bool is_live)
 {
 	return is_live || function->point.argument.source != ARGUMENT_NONE;
@@ -14,28 +11,29 @@ static uint8_t get_wire_register(uint64_t number)
 }
 
 /*
- * Ranges of a file's functions, in order; calls beyond the maximum number of ranges might count
- * twice.
+ * Ranges of a file's functions, in order. Code between two functions is not theirs: it may be a
+ * small function that allocates. Calls from ranges beyond the maximum number are recognized in user
+ * space (allocator_code.h).
  */
 static void describe_own_code(const struct allocator *allocator, uint64_t point,
 			      struct wire_own_code *ret)
 {
-	size_t num_stretches = 0;
-	uint64_t end = 0; /* end of the last stretch */
+	size_t num_ranges = 0;
+	uint64_t end = 0; /* of the last range */
 
 	array_for_each (&allocator->functions, function) {
 		uint64_t start = function->point.file_offset;
 
 		if (!function->bytes || function->point.argument.source == ARGUMENT_NONE)
 			continue;
-		if (!num_stretches || start > end + MAX_OWN_GAP) {
-			if (num_stretches == WIRE_MAX_OWN_CODE)
+		if (!num_ranges || start > end) {
+			if (num_ranges == WIRE_MAX_OWN_CODE)
 				return;
-			ret->offsets[num_stretches++] = start - point;
+			ret->offsets[num_ranges++] = start - point;
 		}
 		if (start + function->bytes > end)
 			end = start + function->bytes;
-		ret->bytes[num_stretches - 1] = end - point - ret->offsets[num_stretches - 1];
+		ret->bytes[num_ranges - 1] = end - point - ret->offsets[num_ranges - 1];
 	}
 }
 
@@ -48,6 +46,7 @@ struct probe_site allocator_site_describe(const struct allocator *allocator,
 		.offset = function->point.file_offset,
 		.argument = function->point.argument,
 		.free_register = WIRE_NO_REGISTER,
+		.function_bytes = function->bytes,
 		.fd = fd,
 	};
 

@@ -32,8 +32,9 @@ struct probe_site {
 	uint64_t semaphore_offset; /* in the file, which config has as well; 0: none */
 	struct probe_argument argument;
 	int fd; /* of the file, borrowed from the probe; -1: the kernel */
-	/* For an allocator: location of its code, relative to the point. */
-	struct wire_own_code own_code;
+	/* For an allocator: */
+	uint64_t function_bytes;       /* size of the function; 0: unknown */
+	struct wire_own_code own_code; /* location of its code, relative to the point */
 	/* For allocations that may stay live: */
 	uint64_t return_config; /* as config, for the function's return; 0: not probed */
 	uint8_t free_register;  /* with the address that it frees; WIRE_NO_REGISTER: none */

@@ -728,12 +728,12 @@ static int attach_leased(const struct counted_program *program, const struct pro
 }
 
 /* From now on calls out of the file's allocator are parts of calls that count. */
-static int note_allocator(const struct counted_program *program, const struct probe_site *site,
-			  uint64_t since_ns)
+static int note_allocator(const struct counted_program *program, const struct probe_site *sites,
+			  size_t count, uint64_t since_ns)
 {
 	if (!program->has_allocator_probes || !program->opts.allocator_code)
 		return 0;
-	return allocator_code_add(program->opts.allocator_code, program->opts.number, site,
+	return allocator_code_add(program->opts.allocator_code, program->opts.number, sites, count,
 				  since_ns);
 }
 
@@ -756,7 +756,7 @@ static int attach_sites(struct counted_program *program, const struct probe_site
 		err = attach_leased(program, &sites[start], end - start, (uint32_t)start,
 				    &program->held, ret_was_opened);
 		if (!err)
-			err = note_allocator(program, &sites[start], 0);
+			err = note_allocator(program, &sites[start], end - start, 0);
 		if (err)
 			return err;
 	}
@@ -950,7 +950,7 @@ static int add_sites(struct counted_program *program, const struct probe_site *s
 	if (err)
 		return err;
 	/* It counts: that calls out of it may count, too, is no reason to miss it. */
-	err = note_allocator(program, &sites[0], clock_now_ns());
+	err = note_allocator(program, sites, count, clock_now_ns());
 	if (err)
 		log_debug("calls out of a late allocator may count twice: %s", strerror(-err));
 	return 0;

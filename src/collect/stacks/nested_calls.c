@@ -4,30 +4,31 @@
 
 #include "wire/unwind.h"
 
-/* pc  in the call, not behind it */
-static bool is_in_allocator(const struct allocator_call *call, struct allocator_code *code,
-			    const struct file_table *files, uint64_t pc)
+/* pc: in the call, not behind it */
+static enum allocator_part find_part(const struct allocator_call *call, struct allocator_code *code,
+				     const struct file_table *files, uint64_t pc)
 {
 	const struct mapping *mapping = process_find_mapping(call->process, pc);
 	const struct mapped_file *file;
 	struct code_place place;
 
 	if (!mapping || mapping->file == FILE_NONE)
-		return false;
+		return ALLOCATOR_NONE;
 	file = file_table_get(files, mapping->file);
 	place = (struct code_place){
 		.device = makedev(file->dev_major, file->dev_minor),
 		.inode = file->inode,
 		.offset = pc - mapping->start + mapping->file_offset,
 	};
-	return allocator_code_has(code, call->event, &place, call->time_ns);
+	return allocator_code_find(code, call->event, &place, call->time_ns);
 }
 
 bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
 			      const struct file_table *files)
 {
 	for (uint32_t i = 1; i < call->num_pcs && !(call->pcs[i] & WIRE_PC_EXACT); i++)
-		if (is_in_allocator(call, code, files, (call->pcs[i] & ~WIRE_PC_MARKS) - 1))
+		if (find_part(call, code, files, (call->pcs[i] & ~WIRE_PC_MARKS) - 1) ==
+		    ALLOCATOR_FUNCTION)
 			return true;
 	return false;
 }

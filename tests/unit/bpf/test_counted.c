@@ -826,14 +826,15 @@ static void calls_inside_the_allocator_have_no_weight(void **state _unused_)
 	const struct wire_counters *counter = get_counters();
 
 	use_allocator();
-	stack_words[0] = MALLOC - 0x100;
+	/* The calls are before their return addresses. */
+	stack_words[0] = MALLOC - 0x100 + 1;
 	allocate(5000);
-	stack_words[0] = MALLOC + 0x2ff;
+	stack_words[0] = MALLOC + 0x2ff + 1;
 	allocate(5000);
 	assert_int_equal(counter->weightless, 2);
-	stack_words[0] = MALLOC + 0x300;
+	stack_words[0] = MALLOC + 0x300 + 1;
 	allocate(5000);
-	stack_words[0] = MALLOC - 0x101;
+	stack_words[0] = MALLOC - 0x100;
 	allocate(5000);
 	assert_int_equal(counter->sends.sent, 2);
 	expect_balance(0);

@@ -15,7 +15,8 @@
 
 struct fixture {
 	struct allocator_code *code;
-	struct probe_site site; /* with code from 0xf00 to 0x1200, and from 0x3000 to 0x3010 */
+	/* With code from 0xf00 to 0x1200, and from 0x3000 to 0x3010, and one that frees at 0x4000. */
+	struct probe_site sites[3];
 	struct code_place place;
 };
 
@@ -25,12 +26,12 @@ static int set_up(void **state)
 	struct stat status;
 
 	fixture->code = allocator_code_new();
-	fixture->site = (struct probe_site){
-		.offset = 0x1000,
-		.fd = memfd_create("file", MFD_CLOEXEC),
-		.own_code = {.offsets = {(uint64_t)-0x100, 0x2000}, .bytes = {0x300, 0x10}},
-	};
-	assert_int_equal(fstat(fixture->site.fd, &status), 0);
+	fixture->sites[0] = (struct probe_site){.offset = 0xf00, .function_bytes = 0x300};
+	fixture->sites[1] = (struct probe_site){.offset = 0x3000, .function_bytes = 0x10};
+	fixture->sites[2] = (struct probe_site){.offset = 0x4000, .function_bytes = 0x10};
+	fixture->sites[0].argument.source = fixture->sites[1].argument.source = ARGUMENT_REGISTER;
+	fixture->sites[0].fd = memfd_create("file", MFD_CLOEXEC);
+	assert_int_equal(fstat(fixture->sites[0].fd, &status), 0);
 	fixture->place = (struct code_place){.device = status.st_dev, .inode = status.st_ino};
 	*state = fixture;
 	return 0;
@@ -40,7 +41,7 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	close(fixture->site.fd);
+	close(fixture->sites[0].fd);
 	allocator_code_free(fixture->code);
 	free(fixture);
 	return 0;
@@ -49,7 +50,14 @@ static int tear_down(void **state)
 static bool has(struct fixture *fixture, uint64_t offset, uint64_t time_ns)
 {
 	fixture->place.offset = offset;
-	return allocator_code_has(fixture->code, EVENT, &fixture->place, time_ns);
+	return allocator_code_find(fixture->code, EVENT, &fixture->place, time_ns) ==
+	       ALLOCATOR_FUNCTION;
+}
+
+static int add(struct fixture *fixture, size_t event, uint64_t since_ns)
+{
+	return allocator_code_add(fixture->code, event, fixture->sites,
+				  ARRAY_LENGTH(fixture->sites), since_ns);
 }
 
 static void code_is_known_by_file_and_offset(void **state)
@@ -57,15 +65,20 @@ static void code_is_known_by_file_and_offset(void **state)
 	struct fixture *fixture = *state;
 
 	assert_false(has(fixture, 0x1000, 5));
-	assert_int_equal(allocator_code_add(fixture->code, EVENT, &fixture->site, 0), 0);
+	assert_int_equal(add(fixture, EVENT, 0), 0);
 	assert_false(has(fixture, 0xeff, 5));
 	assert_true(has(fixture, 0xf00, 5));
 	assert_true(has(fixture, 0x11ff, 5));
 	assert_false(has(fixture, 0x1200, 5));
 	assert_true(has(fixture, 0x300f, 5));
 	assert_false(has(fixture, 0x3010, 5));
+	assert_false(has(fixture, 0x4000, 5));
+	assert_int_equal(allocator_code_find(fixture->code, EVENT, &fixture->place, 5),
+			 ALLOCATOR_FILE);
 	fixture->place.inode++;
 	assert_false(has(fixture, 0x1000, 5));
+	assert_int_equal(allocator_code_find(fixture->code, EVENT, &fixture->place, 5),
+			 ALLOCATOR_NONE);
 	fixture->place.inode--;
 	fixture->place.device++;
 	assert_false(has(fixture, 0x1000, 5));
@@ -76,9 +89,9 @@ static void each_event_has_its_own(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_int_equal(allocator_code_add(fixture->code, EVENT + 1, &fixture->site, 0), 0);
+	assert_int_equal(add(fixture, EVENT + 1, 0), 0);
 	assert_false(has(fixture, 0x1000, 5));
-	assert_int_equal(allocator_code_add(fixture->code, EVENT, &fixture->site, 0), 0);
+	assert_int_equal(add(fixture, EVENT, 0), 0);
 	allocator_code_end(fixture->code, EVENT + 1, fixture->place.device, fixture->place.inode,
 			   1);
 	assert_true(has(fixture, 0x1000, 5));
@@ -88,7 +101,7 @@ static void code_has_probes_for_a_time(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_int_equal(allocator_code_add(fixture->code, EVENT, &fixture->site, 10), 0);
+	assert_int_equal(add(fixture, EVENT, 10), 0);
 	assert_false(has(fixture, 0x1000, 9));
 	assert_true(has(fixture, 0x1000, 10));
 	allocator_code_end(fixture->code, EVENT, fixture->place.device, fixture->place.inode + 1,
@@ -97,7 +110,7 @@ static void code_has_probes_for_a_time(void **state)
 	assert_true(has(fixture, 0x1000, 19));
 	assert_false(has(fixture, 0x1000, 20));
 	/* The file was overwritten, and is followed again. */
-	assert_int_equal(allocator_code_add(fixture->code, EVENT, &fixture->site, 30), 0);
+	assert_int_equal(add(fixture, EVENT, 30), 0);
 	assert_false(has(fixture, 0x1000, 29));
 	assert_true(has(fixture, 0x1000, 30));
 	allocator_code_end(fixture->code, EVENT, fixture->place.device, fixture->place.inode, 40);
@@ -107,10 +120,10 @@ static void code_has_probes_for_a_time(void **state)
 static void a_file_that_is_not_open_is_an_error(void **state)
 {
 	struct fixture *fixture = *state;
-	struct probe_site site = fixture->site;
+	struct probe_site site = fixture->sites[0];
 
 	site.fd = -1;
-	assert_int_equal(allocator_code_add(fixture->code, EVENT, &site, 0), -EBADF);
+	assert_int_equal(allocator_code_add(fixture->code, EVENT, &site, 1, 0), -EBADF);
 	allocator_code_free(NULL);
 }
 

@@ -20,14 +20,15 @@ static void own_code_is_described_relative_to_the_point(void **state _unused_)
 	struct wire_own_code own = {0};
 
 	add_function(&allocator, 0x1000, 0x100, ARGUMENT_REGISTER);
-	add_function(&allocator, 0x1100 + MAX_OWN_GAP, 0x40, ARGUMENT_REGISTER);
-	add_function(&allocator, 0x1180, 0, ARGUMENT_REGISTER);  /* unknown size */
-	add_function(&allocator, 0x1190, 0x4000, ARGUMENT_NONE); /* frees */
-	add_function(&allocator, 0x1141 + 2 * MAX_OWN_GAP, 0x20, ARGUMENT_REGISTER);
+	add_function(&allocator, 0x1100, 0x40, ARGUMENT_REGISTER);
+	add_function(&allocator, 0x1140, 0, ARGUMENT_REGISTER);  /* unknown size */
+	add_function(&allocator, 0x1140, 0x4000, ARGUMENT_NONE); /* frees */
+	/* Behind the smallest function that allocates. */
+	add_function(&allocator, 0x114d, 0x20, ARGUMENT_REGISTER);
 	describe_own_code(&allocator, 0x1100, &own);
 	assert_true(own.offsets[0] == (uint64_t)-0x100);
-	assert_int_equal(own.bytes[0], 0x140 + MAX_OWN_GAP);
-	assert_int_equal(own.offsets[1], 0x41 + 2 * MAX_OWN_GAP);
+	assert_int_equal(own.bytes[0], 0x140);
+	assert_int_equal(own.offsets[1], 0x4d);
 	assert_int_equal(own.bytes[1], 0x20);
 	assert_int_equal(own.bytes[2], 0);
 	allocator_release(&allocator);
@@ -85,6 +86,7 @@ static void sizes_are_read_where_memory_is_allocated(void **state _unused_)
 	assert_int_equal(site.offset, 0x2000);
 	assert_int_equal(site.argument.source, ARGUMENT_REGISTER);
 	assert_int_equal(site.fd, 9);
+	assert_int_equal(site.function_bytes, 0x10);
 	assert_int_equal(site.free_register, WIRE_NO_REGISTER);
 	assert_int_equal(site.own_code.jump_register, 13);
 	assert_int_equal(site.own_code.jump_limit, 16);

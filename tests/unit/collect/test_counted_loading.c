@@ -97,11 +97,12 @@ static struct {
 static size_t num_noted;
 static int note_error;
 
-int note_code(struct allocator_code *code _unused_, size_t event, const struct probe_site *site,
-	      uint64_t since_ns)
+int note_code(struct allocator_code *code _unused_, size_t event,
+	      const struct probe_site *noted_sites, size_t num_noted_sites, uint64_t since_ns)
 {
+	assert_int_equal(num_noted_sites, noted_sites->fd == 700 ? 2 : 1);
 	noted[num_noted].event = event;
-	noted[num_noted].fd = site->fd;
+	noted[num_noted].fd = noted_sites->fd;
 	noted[num_noted++].since_ns = since_ns;
 	return note_error;
 }

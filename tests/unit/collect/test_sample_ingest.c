@@ -1350,7 +1350,8 @@ static void so_does_the_weight_of_requests_unless_they_have_ended(void **state)
 static int map_allocator(struct fixture *fixture, struct allocator_code *code, size_t event)
 {
 	struct probe_site site = {.fd = memfd_create("libown.so", MFD_CLOEXEC),
-				  .own_code.bytes = {0x100}};
+				  .argument.source = ARGUMENT_REGISTER,
+				  .function_bytes = 0x100};
 	struct mapping mapping = {.start = ALLOCATOR, .end = ALLOCATOR + 0x1000, .file = FILE_NONE};
 	struct file_identity identity = {.path = "/lib/libown.so"};
 	struct stat status;
@@ -1360,7 +1361,7 @@ static int map_allocator(struct fixture *fixture, struct allocator_code *code, s
 	identity.dev_minor = minor(status.st_dev);
 	identity.inode = status.st_ino;
 	assert_int_equal(process_table_on_mmap(fixture->processes, 4, PID, &mapping, &identity), 0);
-	assert_int_equal(allocator_code_add(code, event, &site, 20), 0);
+	assert_int_equal(allocator_code_add(code, event, &site, 1, 20), 0);
 	return site.fd;
 }
 
