@@ -63,9 +63,10 @@ UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BUILD  = O=$(O)/fuzz G=$(G) CC=$(CLANG) SAN=fuzzer-no-link,address,undefined
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
-WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/nofp_swapped_a.c %/nofp_swapped_b.c %/elf_calls.c %/compat.c, \
+WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/nofp_swapped_a.c %/nofp_swapped_b.c %/elf_calls.c %/compat.c %/wrapper.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
-	$(addprefix tests/workloads/,deep_static nofp_deep_static allocations_static compat_fp compat_nofp plugin_a.so plugin_b.so nofp_swapped_a.so nofp_swapped_b.so elf_calls.so))
+	$(addprefix tests/workloads/,deep_static nofp_deep_static allocations_static compat_fp compat_nofp plugin_a.so plugin_b.so nofp_swapped_a.so nofp_swapped_b.so elf_calls.so allocations_with \
+	$(addprefix wrapper_,$(addsuffix .so,calls again asks_more jumps jumps_for_more helps helps_and_jumps))))
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
@@ -223,6 +224,20 @@ $(O)/tests/workloads/compat_fp $(O)/tests/workloads/compat_nofp: tests/workloads
 	$(call say,WORKLOAD,$@)
 	$(Q)$(IN_FOLDER) { $(CC) -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie \
 		-fcf-protection=none $(COMPAT_FRAMES) -o $@ $< 2> $@.log || true; }
+
+# Allocators that pass calls on to libc's, to preload and in a program.
+$(O)/tests/workloads/wrapper_asks_more.so: private WRAPPER = -DEXTRA=16
+$(O)/tests/workloads/wrapper_jumps.so: private WRAPPER = -DJUMPS
+$(O)/tests/workloads/wrapper_jumps_for_more.so: private WRAPPER = -DJUMPS -DEXTRA=16
+$(O)/tests/workloads/wrapper_helps.so: private WRAPPER = -DHELPS
+$(O)/tests/workloads/wrapper_helps_and_jumps.so: private WRAPPER = -DHELPS -DJUMPS -DEXTRA=16
+$(O)/tests/workloads/wrapper_%.so: tests/workloads/wrapper.c
+	$(call say,WORKLOAD,$@)
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -foptimize-sibling-calls -fno-builtin -fPIC -shared $(WRAPPER) -o $@ $< -ldl
+
+$(O)/tests/workloads/allocations_with: tests/workloads/allocations.c tests/workloads/wrapper.c
+	$(call say,WORKLOAD,$@)
+	$(Q)$(IN_FOLDER) $(CC) -std=gnu17 $(filter-out -MD -MP -MF $@.d,$(WORKLOAD_FLAGS)) -fno-builtin -DOF_LIBC -o $@ $^ -ldl
 
 # Without a static libc the test that wants it is skipped.
 $(O)/tests/workloads/%_static: tests/workloads/%.c

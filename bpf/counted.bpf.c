@@ -297,6 +297,7 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 }
 
 /*
+ * earlier  weight before it; of an allocation, the address in its place
  * slot     of memory that may stay live
  * subject  kind of a request, or number of a system call as in struct wire_sample; 0: neither, or a
  *          system call that starts
@@ -354,19 +355,14 @@ static __always_inline bool start_hit(struct wire_counters *counter, __u64 *ret)
 }
 
 /* The weight of a probe's hit. */
-static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *argument,
-					 __u32 point)
+static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *argument)
 {
 	__u64 weight;
 
 	if (!argument || argument->source == WIRE_ARGUMENT_NONE)
 		return 1;
 	weight = read_argument(ctx, argument);
-	if (weight > MAX_WEIGHT)
-		return 0;
-	if (is_of_allocator && argument->may_jump)
-		keep_call(ctx, point, weight);
-	return weight;
+	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
 /* point  of a probe's points, which it is */
@@ -404,7 +400,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 			return 0;
 		}
 	}
-	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &point), point)
+	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &point))
 		 : weighs_time ? get_call_time(&call)
 		 : record      ? read_weight(record)
 			       : hit_weight;
@@ -430,19 +426,23 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
  * the process are in it. Points in other hits are dropped, which leaves a process with the same
  * mean in the rest.
  */
-static __always_inline void handle_allocation(struct user_registers *ctx, __u32 point)
+static __always_inline void handle_allocation(struct user_registers *ctx, struct wire_running *mine,
+					      __u32 point)
 {
 	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 pid_tgid;
+	__u64 outer;
 	__u64 weight;
 	__u64 points;
 	__u32 slot = 0;
 
 	if (!argument || !counter || !state)
 		return;
-	weight = weigh_probe(ctx, argument, point);
+	weight = weigh_probe(ctx, argument);
+	if (argument->may_jump && keep_call(ctx, mine, point, weight))
+		mine->jump_sp = ctx->sp;
 	points = take_points(state, weight);
 	if (!points) {
 		counter->fired++;
@@ -454,14 +454,17 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 	}
 	if (!start_hit(counter, &pid_tgid))
 		return;
-	if (own_pid && pid_tgid >> 32 == own_pid)
+	if (own_pid && pid_tgid >> 32 == own_pid) {
 		counter->filtered++;
-	else if (is_call_of_allocator(ctx, weight))
+		return;
+	}
+	outer = find_outer_call(ctx, mine, weight);
+	if (outer == NO_CALL)
 		counter->weightless++;
 	else if (is_live && !take_slot(&slot))
 		counter->lost_block++;
 	else
-		take_sample(ctx, counter, pid_tgid, points, 0, true, slot, 0, 0);
+		take_sample(ctx, counter, pid_tgid, points, outer, true, slot, 0, 0);
 }
 
 /*
@@ -502,8 +505,6 @@ const volatile bool keeps_cpu = false;
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
-PER_CPU(struct wire_running, running);
-
 static __always_inline void keep_cpu(void)
 {
 	if (keeps_cpu && bpf_preempt_disable)
@@ -541,7 +542,7 @@ static __always_inline void handle_point(struct user_registers *ctx, struct wire
 	else if (!is_of_allocator)
 		handle_hit(ctx, NULL, false, is_probe_of_user_mode, point);
 	else if (!is_hit_again(mine, ctx, point))
-		handle_allocation(ctx, point);
+		handle_allocation(ctx, mine, point);
 }
 
 /*

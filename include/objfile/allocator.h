@@ -28,13 +28,14 @@ struct allocator_function {
 	/* With the location for the allocated address; else the address is returned. */
 	uint64_t pointer_register;
 	/*
-	 * If this register is at most the limit, it may end in a jump to another function with the
-	 * same size, which is not a separate call.
+	 * If this register is at most the limit, it may end in a jump to another one with the same
+	 * size: they are one call.
 	 */
 	uint64_t jump_register;
 	uint64_t jump_limit;
+	uint64_t hook_address;  /* ELF address of a pointer to a hook; 0: none */
 	bool jumps_in_mimalloc; /* always, in mimalloc's file */
-	bool jumps_out;         /* it may end in a jump to another file's function; not in glibc */
+	bool jumps_out; /* it may jump to other code, such as another file's; not in glibc */
 };
 
 struct allocator {

@@ -104,6 +104,12 @@ struct wire_sample {
 		 * sample of the CPU.
 		 */
 		wire_u64 earlier_weight;
+		/*
+		 * Return address of an allocator's function that the thread has entered, and may
+		 * not have returned from. It may have jumped to code without a probe, and is in no
+		 * frame then. For allocations; 0: unknown.
+		 */
+		wire_u64 entered_from;
 	};
 	union {
 		wire_u64 queue_ns;
@@ -352,21 +358,34 @@ struct wire_own_code {
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
 	wire_u64 pointer_register; /* has the address' location; WIRE_NO_REGISTER: it is returned */
-	wire_u32 file;             /* number of its file, from 1 on */
-	wire_u32 jumps_out;        /* it may continue at a point of another file by a jump */
+	/*
+	 * Offset of a pointer to a hook; signed. If that is not NULL, the function jumps there, and
+	 * may be entered again by a jump. 0: no hook.
+	 */
+	wire_u64 hook_offset;
+	wire_u32 file;      /* number of its file, from 1 on */
+	wire_u32 jumps_out; /* it may continue in other code by a jump */
 };
-_Static_assert(sizeof(struct wire_own_code) == 416,
+_Static_assert(sizeof(struct wire_own_code) == 424,
 	       "struct wire_own_code is part of the wire format");
 
 /* A thread's last call of an allocator that may continue at another point. */
 struct wire_last_call {
 	wire_u64 sp;
 	wire_u64 return_address;
+	/* The same of an earlier call that may enclose it; sp 0: unknown. */
+	wire_u64 outer_sp;
+	wire_u64 outer_return_address;
 	wire_u64 weight;
 	wire_u32 point;
-	wire_u32 left_file; /* it continues in another file than this one; 0: in any */
+	wire_u32 file;
+	/* It may continue, by a jump: */
+	wire_u8 jumps_in;  /* at any point, with the same weight */
+	wire_u8 jumps_out; /* at a point of another file, with any weight */
+	wire_u8 is_hooked; /* at the same point, too */
+	wire_u8 padding[5];
 };
-_Static_assert(sizeof(struct wire_last_call) == 32,
+_Static_assert(sizeof(struct wire_last_call) == 56,
 	       "struct wire_last_call is part of the wire format");
 
 /* Memory that is allocated, and sampled, at a time. */
@@ -415,6 +434,12 @@ struct wire_reallocation {
 _Static_assert(sizeof(struct wire_reallocation) == 32,
 	       "struct wire_reallocation is part of the wire format");
 
+enum wire_arrival {
+	WIRE_BY_CALL,
+	WIRE_PERHAPS_BY_JUMP, /* if it is like the thread's last call */
+	WIRE_BY_HOOK,         /* by a jump of a hook that the function has called */
+};
+
 /* State of a probe's program, per CPU. */
 struct wire_running {
 	wire_u64 num_running; /* started and not ended: all but the last one are preempted */
@@ -424,7 +449,13 @@ struct wire_running {
 	wire_u64 pc;
 	wire_u64 sp;
 	wire_u64 point;
+	/*
+	 * Stack pointer of that thread's last call which may continue by a jump. 0: there is no such
+	 * call, or another one at this depth or above followed it.
+	 */
+	wire_u64 jump_sp;
+	wire_u64 arrival; /* enum wire_arrival of the last hit */
 };
-_Static_assert(sizeof(struct wire_running) == 48, "struct wire_running is part of the wire format");
+_Static_assert(sizeof(struct wire_running) == 64, "struct wire_running is part of the wire format");
 
 #endif

@@ -7,6 +7,7 @@
 #include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
 #include "objfile/instruction_flow.h"
+#include "objfile/plt.h"
 
 /*
  * The requested size is the argument of a number, or the product of two. libstdc++'s "operator new"
@@ -25,14 +26,15 @@ static const struct allocating_name {
 	unsigned char pointer;
 	unsigned char jump; /* it jumps to another one if this is no more than the limit */
 	uint64_t jump_limit;
+	unsigned char hook; /* called in its place, from 1 on in hooks[]; 0: none */
 	bool jumps_in_mimalloc; /* to its own, of the same name with its prefix or another order of arguments */
 } names[] = {
-	{"malloc", .size = 1},
+	{"malloc", .size = 1, .hook = 1},
 	{"calloc", .size = 1, .factor = 2},
 	/* Without memory in malloc. */
-	{"realloc", .size = 2, .freed = 1, .jump = 1},
+	{"realloc", .size = 2, .freed = 1, .jump = 1, .hook = 2},
 	/* In aligned_alloc (musl), and that, where malloc aligns so anyway, in malloc. */
-	{"memalign", .size = 2, .jump = 1, .jump_limit = UINT64_MAX},
+	{"memalign", .size = 2, .jump = 1, .jump_limit = UINT64_MAX, .hook = 3},
 	{"aligned_alloc", .size = 2, .jump = 1, .jump_limit = 16, .jumps_in_mimalloc = true},
 	{"posix_memalign", .size = 3, .pointer = 1, .jumps_in_mimalloc = true},
 	{"valloc", .size = 1},
@@ -55,6 +57,9 @@ static const struct allocating_name {
 	{"free_aligned", true, .freed = 1},
 	{"free_size_aligned", true, .freed = 1},
 };
+
+/* Pointers to functions in glibc's library for debugging. glibc exports them, but does not read them. */
+static const char *const hooks[] = {"__malloc_hook", "__realloc_hook", "__memalign_hook"};
 
 /* Operators for arrays and others, with all optional parameters. */
 static const char *const operators_new[] = {
@@ -222,8 +227,17 @@ struct allocator_file {
 	bool has_malloc;
 	bool is_glibc;
 	bool is_mimalloc;
+	bool has_own_memory; /* it is jemalloc, tcmalloc or mimalloc, or has their names */
 	struct allocator found;
+	uint64_t hooked[ARRAY_LENGTH(hooks)]; /* ELF addresses of functions with hooks */
+	struct plt plt;
 };
+
+/* A version is not part of the name. */
+static bool is_name(const char *symbol, const char *name)
+{
+	return string_starts_with(symbol, name) && strcspn(symbol, "@") == strlen(name);
+}
 
 static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 {
@@ -248,65 +262,123 @@ static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 	if (err)
 		return err;
 	file->has_malloc |= name == &names[0];
+	if (name->hook && is_name(text, name->name))
+		file->hooked[name->hook - 1] = symbol->st_value;
 	file->is_mimalloc |= string_starts_with(text, "mi_");
+	file->has_own_memory |= string_starts_with(text, "mi_") ||
+				string_starts_with(text, "tc_") || strstr(text, "mallocx");
 	return 0;
 }
 
-/* How much of a function is searched for jumps, and of code that it jumps to, in bytes. */
-#define MAX_SEARCHED 4096
-#define MAX_STUB     64
-
-/* Whether code consists of a jump to an address from memory or a register, and little before it. */
-static bool is_stub(const struct allocator_file *file, uint64_t elf_address)
+/* A hook of functions that were found. */
+static int visit_hook(void *context, const char *text, const GElf_Sym *symbol)
 {
-	const struct architecture *architecture = architecture_find(file->machine);
-	struct instruction_flow flow;
-	uint8_t code[MAX_STUB];
+	struct allocator_file *file = context;
 
-	if (objfile_read_code(file->objfile, elf_address, code, sizeof(code)))
-		return false;
-	for (size_t offset = 0;
-	     architecture_decode(architecture, code + offset, sizeof(code) - offset, &flow);
-	     offset += flow.length) {
-		if (flow.kind == INSTRUCTION_JUMP)
-			return !flow.is_direct;
-		if (flow.kind == INSTRUCTION_RETURN || flow.kind == INSTRUCTION_END)
-			return false;
+	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LENGTH(hooks); i++) {
+		if (!is_name(text, hooks[i]))
+			continue;
+		array_for_each (&file->found.functions, function)
+			if (function->elf_address == file->hooked[i])
+				function->hook_address = symbol->st_value;
+	}
+	return 0;
+}
+
+/* How much of a function is searched for jumps, in bytes. */
+#define MAX_SEARCHED 4096
+
+/* Code that a function continues in without a call, as compilers make of the last one. */
+enum jump_target {
+	JUMP_WITHIN = 0,
+	JUMP_IN = 1, /* to the start of another function of the file that allocates */
+	/*
+	 * To another file, through a pointer or a linkage table; or to a helper, or to code that the
+	 * compiler has moved away as rarely used.
+	 */
+	JUMP_OUT = 2,
+};
+
+/* Whether a function starts there that allocates. */
+static bool is_allocating_function(const struct allocator_file *file, uint64_t elf_address)
+{
+	array_for_each (&file->found.functions, function)
+		if (function->elf_address == elf_address &&
+		    function->point.argument.source != ARGUMENT_NONE)
+			return true;
+	return false;
+}
+
+/* A stub of a function of that name, in this file or in another one that is first. */
+static bool is_stub_of_allocator(const struct allocator_file *file, uint64_t elf_address)
+{
+	array_for_each (&file->plt.stubs, stub) {
+		const struct allocating_name *name;
+
+		if (elf_address < stub->start || elf_address >= stub->end || !stub->symbol)
+			continue;
+		name = find_name(stub->symbol);
+		return name && name->size;
 	}
 	return false;
 }
 
-/* A wrapper jumps by a pointer from dlsym(), or by a linkage table. */
-static bool jumps_out(const struct allocator_file *file, const struct allocator_function *function)
+/* Returns flags of enum jump_target. */
+static unsigned int find_targets(const struct allocator_file *file,
+				 const struct allocator_function *function,
+				 const struct instruction_flow *flow, uint64_t next)
+{
+	uint64_t target = next + (uint64_t)(int64_t)flow->distance;
+
+	if (flow->kind != INSTRUCTION_JUMP && flow->kind != INSTRUCTION_SHORT_JUMP &&
+	    flow->kind != INSTRUCTION_BRANCH)
+		return JUMP_WITHIN;
+	if (!flow->is_direct)
+		return JUMP_OUT;
+	if (target < function->bytes)
+		return JUMP_WITHIN;
+	target += function->elf_address;
+	if (is_stub_of_allocator(file, target))
+		return JUMP_IN | JUMP_OUT;
+	if (is_allocating_function(file, target))
+		return JUMP_IN;
+	/* Helpers of these call no other allocator, and remembering each call takes time. */
+	return file->has_own_memory ? JUMP_WITHIN : JUMP_OUT;
+}
+
+static void find_jumps_of(const struct allocator_file *file, struct allocator_function *function)
 {
 	const struct architecture *architecture = architecture_find(file->machine);
 	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
+	unsigned int targets = 0;
 	struct instruction_flow flow;
 	uint8_t code[MAX_SEARCHED];
 
 	if (!size || objfile_read_code(file->objfile, function->elf_address, code, size))
-		return false;
+		return;
 	for (uint64_t offset = 0;
 	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
-		uint64_t target = offset += flow.length;
-
-		if (flow.kind != INSTRUCTION_JUMP && flow.kind != INSTRUCTION_SHORT_JUMP &&
-		    flow.kind != INSTRUCTION_BRANCH)
-			continue;
-		if (!flow.is_direct)
-			return true;
-		target += (uint64_t)(int64_t)flow.distance;
-		if (target >= function->bytes && is_stub(file, function->elf_address + target))
-			return true;
+		offset += flow.length;
+		targets |= find_targets(file, function, &flow, offset);
 	}
-	return false;
+	function->jumps_out = targets & JUMP_OUT;
+	if (targets & JUMP_IN && function->jump_register == ARGUMENT_NO_REGISTER) {
+		function->jump_register = function->point.argument.base;
+		function->jump_limit = UINT64_MAX;
+	}
 }
 
-static void find_jumps_out(struct allocator_file *file)
+static int find_jumps(struct allocator_file *file)
 {
+	int err = plt_read(objfile_get_elf(file->objfile), &file->plt);
+
 	array_for_each (&file->found.functions, function)
 		if (function->point.argument.source != ARGUMENT_NONE)
-			function->jumps_out = jumps_out(file, function);
+			find_jumps_of(file, function);
+	plt_release(&file->plt);
+	return err;
 }
 
 /* Its functions are wrappers of each other, which end in a jump. */
@@ -368,10 +440,15 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 		allocator_release(&file.found);
 		return err;
 	}
+	for (size_t i = 0; i < num_elfs && !err; i++)
+		err = file.is_glibc ? 0 : objfile_for_each_symbol(elfs[i], visit_hook, &file);
 	if (file.is_mimalloc)
 		set_jumps_of_mimalloc(&file.found);
-	if (!file.is_glibc)
-		find_jumps_out(&file);
-	*ret = file.found;
-	return 0;
+	if (!err && !file.is_glibc)
+		err = find_jumps(&file);
+	if (err)
+		allocator_release(&file.found);
+	else
+		*ret = file.found;
+	return err;
 }

@@ -324,9 +324,9 @@ static int set_argument(const struct counted_program *program, const struct prob
 	struct wire_argument argument = describe_argument(&site->argument);
 
 	argument.frees = site->free_register;
-	argument.may_jump =
-		program->has_allocator_probes &&
-		(site->own_code.jump_register != WIRE_NO_REGISTER || site->own_code.jumps_out);
+	argument.may_jump = program->has_allocator_probes &&
+			    (site->own_code.jump_register != WIRE_NO_REGISTER ||
+			     site->own_code.jumps_out || site->own_code.hook_offset);
 	if (is_muted)
 		argument.source = WIRE_ARGUMENT_NONE;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.arguments), &number, &argument,

@@ -23,12 +23,30 @@ static enum allocator_part find_part(const struct allocator_call *call, struct a
 	return allocator_code_find(code, call->event, &place, call->time_ns);
 }
 
+/* Whether code returns to the caller of an allocator's function, which has jumped to it. */
+static bool returns_for_allocator(const struct allocator_call *call, uint32_t level)
+{
+	return call->entered_from && level + 1 < call->num_pcs &&
+	       (call->pcs[level + 1] & ~(WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP)) ==
+		       call->entered_from;
+}
+
 bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
 			      const struct file_table *files)
 {
-	for (uint32_t i = 1; i < call->num_pcs && !(call->pcs[i] & WIRE_PC_EXACT); i++)
-		if (find_part(call, code, files, (call->pcs[i] & ~WIRE_PC_MARKS) - 1) ==
-		    ALLOCATOR_FUNCTION)
+	for (uint32_t i = 1; i < call->num_pcs && !(call->pcs[i] & WIRE_PC_EXACT); i++) {
+		uint64_t pc = (call->pcs[i] & ~WIRE_PC_MARKS) - 1;
+
+		switch (find_part(call, code, files, pc)) {
+		case ALLOCATOR_FUNCTION:
 			return true;
+		case ALLOCATOR_FILE:
+			if (returns_for_allocator(call, i))
+				return true;
+			break;
+		case ALLOCATOR_NONE:
+			break;
+		}
+	}
 	return false;
 }

@@ -8,6 +8,10 @@
  * allocator without returning, by longjmp() or on another stack. Besides, stacks cost nothing at
  * calls that are not sampled.
  *
+ * A function with a probe may jump to a helper, which makes the call. Then the stack has the helper
+ * only, and the function's caller. Programs of others call helpers, too. So the sampling program
+ * remembers the return address of such a function: a helper that returns there was jumped to.
+ *
  * Limits: without the callers both calls count: if no user stacks are taken, by frame pointers on
  * kernels that skip the caller at a function's start, and if a stack could not be walked.
  */
@@ -26,14 +30,15 @@
 struct allocator_call {
 	size_t event;
 	uint64_t time_ns;
+	uint64_t entered_from;         /* as in wire_sample */
 	const struct process *process; /* as it is at that time */
 	const uint64_t *pcs;           /* of its user stack, innermost first */
 	uint32_t num_pcs;
 };
 
 /*
- * Whether a caller is in an allocator's code. Callers of a signal handler do not count: they were
- * interrupted.
+ * Whether a caller is in an allocator's code, or in code that this has jumped to. Callers of a
+ * signal handler do not count: they were interrupted.
  */
 bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
 			      const struct file_table *files);

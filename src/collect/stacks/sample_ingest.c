@@ -584,8 +584,9 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 	struct last_sample *last = use_last(event, resolved->sample->cpu);
 	struct wire_sample earlier = *resolved->sample;
 	struct resolved_sample resolved_earlier = {.sample = &earlier};
-	/* Samples of ended requests have times in its place. */
-	uint64_t earlier_weight = event->has_ends ? 0 : earlier.earlier_weight;
+	/* Samples of ended requests have times in its place, those of allocations an address. */
+	uint64_t earlier_weight =
+		event->has_ends || event->is_of_allocators ? 0 : earlier.earlier_weight;
 	int err;
 
 	if (!last)
@@ -865,6 +866,7 @@ static bool is_nested_allocation(struct sample_ingest *ingest, const struct wire
 	struct allocator_call call = {
 		.event = sample->event,
 		.time_ns = sample->time_ns,
+		.entered_from = sample->entered_from,
 		.process = process,
 	};
 

@@ -777,7 +777,7 @@ static void use_allocator(void)
 
 	is_of_probe = is_probe_of_user_mode = is_of_allocator = points_differ = true;
 	fixed_period = 1000;
-	task.mm = &memory;
+	task.mm = other.mm = &memory;
 	for (uint32_t point = 0; point < 2; point++) {
 		set_argument(point, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
 							   .bytes = 8,
@@ -970,6 +970,140 @@ static void a_jump_out_of_a_function_with_a_probed_return_counts_once(void **sta
 	allocate(5000);
 	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(get_counters()->weightless, 1);
+}
+
+/* What the program has asked for counts. */
+static void a_jump_to_another_file_may_ask_for_more(void **state _unused_)
+{
+	use_wrapper(2);
+	for (uint32_t i = 1; i < 3; i++) {
+		call.ip = MALLOC;
+		fake_kernel.cookie = 0;
+		allocate(5000);
+		call.ip = MALLOC + 0x1000;
+		fake_kernel.cookie = 1;
+		allocate(5016);
+		assert_int_equal(get_counters()->sends.sent, i);
+		assert_int_equal(get_counters()->weightless, i);
+		assert_int_equal(get_sample()->weight, 5000);
+	}
+	expect_balance(0);
+}
+
+/*
+ * A program's own function jumps to malloc, which a wrapper passes on, and then to a function that
+ * it does not wrap: that is no part of the first call.
+ */
+static void a_call_after_the_jump_counts(void **state _unused_)
+{
+	use_wrapper(2);
+	allocate(5000);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5000);
+	allocate(6000);
+	assert_int_equal(get_counters()->sends.sent, 2);
+	assert_int_equal(get_counters()->weightless, 1);
+	/* After another thread on this CPU it is unknown. */
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 3);
+	fake_kernel.task = &other;
+	fake_kernel.pid_tgid++;
+	allocate(7000);
+	fake_kernel.task = &task;
+	fake_kernel.pid_tgid--;
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5016);
+	assert_int_equal(get_counters()->weightless, 2);
+	expect_balance(0);
+}
+
+/* A wrapper that searches the next function at its first call allocates before it jumps there. */
+static void a_call_within_the_call_leaves_the_jump_alone(void **state _unused_)
+{
+	static uint64_t deeper[] = {CALLER};
+
+	use_wrapper(2);
+	fake_memory_add(SP - 0x100, deeper, sizeof(deeper));
+	allocate(5000);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	call.sp -= 0x100;
+	allocate(100000);
+	call.sp += 0x100;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 2);
+	assert_int_equal(get_counters()->weightless, 1);
+	expect_balance(0);
+}
+
+/* The helper that a wrapper has jumped to calls another allocator. */
+static void a_sample_has_the_return_address_of_a_wrapper_that_jumped(void **state _unused_)
+{
+	static uint64_t deeper[] = {CALLER + 0x200, CALLER + 0x100};
+
+	use_wrapper(2);
+	fake_memory_add(SP - 0x48, deeper, sizeof(deeper));
+	allocate(5000);
+	assert_int_equal(get_sample()->entered_from, 0);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	call.sp -= 0x40;
+	allocate(5000);
+	assert_int_equal(get_sample()->entered_from, CALLER);
+	/* The helper calls the wrapper itself; so the call before counts. */
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	for (int i = 0; i < 2; i++) {
+		allocate(5000);
+		assert_int_equal(get_sample()->entered_from, CALLER);
+	}
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	call.sp -= 8;
+	allocate(5000);
+	assert_int_equal(get_sample()->entered_from, CALLER + 0x100);
+	/* The last ones have returned. */
+	deeper[1] = 0;
+	allocate(5000);
+	assert_int_equal(get_sample()->entered_from, CALLER);
+	stack_words[0] = 0;
+	allocate(5000);
+	assert_int_equal(get_sample()->entered_from, 0);
+	assert_int_equal(get_counters()->sends.sent, 7);
+	expect_balance(0);
+}
+
+/* The hook that glibc starts with removes itself, and jumps to the function. */
+static void a_function_that_its_hook_jumps_to_counts_once(void **state _unused_)
+{
+	static uint64_t hook;
+	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
+				    .pointer_register = WIRE_NO_REGISTER,
+				    .hook_offset = 0x2000,
+				    .file = 1,
+				    .jumps_out = 1};
+	uint32_t point = 0;
+
+	use_wrapper(2);
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+	fake_memory_add(MALLOC + 0x2000, &hook, sizeof(hook));
+	hook = 0x123456;
+	allocate(5000);
+	hook = 0;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 1);
+	assert_int_equal(get_counters()->weightless, 1);
+	/* In a loop. */
+	for (uint32_t i = 2; i < 4; i++) {
+		allocate(5000);
+		assert_int_equal(get_counters()->sends.sent, i);
+	}
+	assert_int_equal(get_counters()->weightless, 1);
+	expect_balance(0);
 }
 
 /* A program's own function may jump to either: the wrapper of malloc has returned by then. */
@@ -1288,6 +1422,11 @@ int main(void)
 		TEST(a_hit_inside_another_hit_is_counted),
 		TEST(an_allocation_of_the_mean_or_more_is_a_sample),
 		TEST(calls_inside_the_allocator_have_no_weight),
+		TEST(a_jump_to_another_file_may_ask_for_more),
+		TEST(a_call_after_the_jump_counts),
+		TEST(a_call_within_the_call_leaves_the_jump_alone),
+		TEST(a_sample_has_the_return_address_of_a_wrapper_that_jumped),
+		TEST(a_function_that_its_hook_jumps_to_counts_once),
 		TEST(our_own_allocations_are_left_out),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),

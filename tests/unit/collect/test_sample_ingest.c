@@ -1424,6 +1424,52 @@ static void an_allocation_within_an_allocator_is_left_out(void **state)
 	allocator_code_free(code);
 }
 
+/* A function that allocates has jumped to a helper, which makes the call. */
+static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
+{
+	char name[] = "alloc";
+	struct probe probe = {.kind = PROBE_ALLOCATOR};
+	const struct event event = {.name = name, .kind = EVENT_PROBE, .probe = &probe};
+	static const struct {
+		uint64_t entered_from;
+		bool is_nested;
+	} cases[] = {
+		{0, false},
+		{0x2040, true},
+		{0x2048, false},
+	};
+	struct allocator_code *code = allocator_code_new();
+	struct fixture *fixture = *state;
+	int fd = map_allocator(fixture, code, 0);
+	uint64_t num_nested = 0;
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
+	sample_ingest_set_allocator_code(fixture->ingest, code);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, ALLOCATOR + 0x200, 0x2040, 0x2080}, 4);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct wire_sample sample = {
+			.type = WIRE_SAMPLE,
+			.pid = PID,
+			.tid = PID,
+			.time_ns = 30 + i,
+			.generation = WIRE_GENERATION_UNKNOWN,
+			.user_stack = 7,
+			.weight = 1000,
+			.entered_from = cases[i].entered_from,
+			.comm = "worker",
+		};
+
+		assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+		num_nested += cases[i].is_nested;
+		assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).nested, num_nested);
+	}
+	/* The address is no weight of earlier hits. */
+	assert_int_equal(sum_metric(fixture, "alloc"), 2000);
+	close(fd);
+	sample_ingest_set_allocator_code(fixture->ingest, NULL);
+	allocator_code_free(code);
+}
+
 /* ---- what is live ------------------------------------------------------------------------- */
 
 static void add_allocation(struct fixture *fixture, uint64_t time_ns, uint32_t slot,
@@ -1989,6 +2035,7 @@ int main(void)
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
 		fixture_test(an_allocation_within_an_allocator_is_left_out),
+		fixture_test(an_allocation_by_a_helper_of_an_allocator_is_left_out),
 		fixture_test(weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu),
 		fixture_test(so_does_the_weight_of_requests_unless_they_have_ended),
 		fixture_test(without_events_a_sample_weighs_one),

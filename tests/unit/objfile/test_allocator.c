@@ -265,6 +265,67 @@ static void functions_of_mimalloc_jump_to_each_other(_unused_ void **state)
 	allocator_release(&found);
 }
 
+/* One with the code of a helper, and one with a part that is set apart. */
+static void a_jump_to_other_code_of_the_file_leads_out(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x700, 0x5, STT_FUNC, 1},
+		{"calloc", 0xa00, 0x10, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 2);
+	assert_true(found.functions.items[0].jumps_out);
+	assert_false(found.functions.items[1].jumps_out);
+	assert_int_equal(found.functions.items[0].jump_register, ARGUMENT_NO_REGISTER);
+	allocator_release(&found);
+}
+
+/* As in glibc before 2.34. */
+static void hooks_of_glibc_are_found(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc@@GLIBC_2.2.5", 0x100, 0x40, STT_FUNC, 1},
+		{"realloc", 0x200, 0x40, STT_FUNC, 1},
+		{"je_malloc", 0x300, 0x40, STT_FUNC, 1},
+		{"__malloc_hook@GLIBC_2.2.5", 0x900, 8, STT_OBJECT, 1},
+		{"__realloc_hook", 0x908, 8, STT_OBJECT, 0},
+		{"__malloc_hooks", 0x910, 8, STT_OBJECT, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 3);
+	assert_int_equal(found.functions.items[0].hook_address, TEXT_ADDRESS + 0x900);
+	assert_int_equal(found.functions.items[1].hook_address, 0);
+	assert_int_equal(found.functions.items[2].hook_address, 0);
+	allocator_release(&found);
+}
+
+/* Whatever its name is. */
+static void a_jump_to_another_function_is_found(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"valloc", 0x700, 0x5, STT_FUNC, 1},
+		{"malloc", 0x900, 0x10, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 2);
+	assert_false(found.functions.items[0].jumps_out);
+	assert_int_equal(found.functions.items[0].jump_register, get_argument(1).base);
+	assert_true(found.functions.items[0].jump_limit == UINT64_MAX);
+	allocator_release(&found);
+}
+
 static void a_wrapper_may_jump_to_another_file(_unused_ void **state)
 {
 	struct wanted_symbol symbols[] = {
@@ -350,6 +411,9 @@ int main(void)
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
 		cmocka_unit_test(functions_of_mimalloc_jump_to_each_other),
 		cmocka_unit_test(a_wrapper_may_jump_to_another_file),
+		cmocka_unit_test(a_jump_to_other_code_of_the_file_leads_out),
+		cmocka_unit_test(a_jump_to_another_function_is_found),
+		cmocka_unit_test(hooks_of_glibc_are_found),
 		cmocka_unit_test(a_program_without_libraries_and_malloc_is_known_as_such),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),

@@ -3,9 +3,9 @@
  *
  * -DEXTRA=16   asks libc for so many bytes more
  * -DJUMPS      ends in jumps; else there is something behind each call
+ * -DHELPS      each function jumps to a helper, which does that
  * -DOF_LIBC    by libc's other names; else by dlsym()
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -31,13 +31,29 @@ void __libc_free(void *memory);
 	next_##name = (type)dlsym(RTLD_NEXT, #name)
 #endif
 
+/* A function with other arguments than its helper is no other name of it. */
+#ifdef HELPS
+#define _unused_ __attribute__((unused))
+#define DEFINE(type, name, parameters, ...)                         \
+	static __attribute__((noinline))                            \
+	type help_##name(ONLY parameters, long is_helped _unused_); \
+	type name parameters                                        \
+	{                                                           \
+		return help_##name(__VA_ARGS__, 1);                 \
+	}                                                           \
+	static __attribute__((noinline)) type help_##name(ONLY parameters, long is_helped _unused_)
+#define ONLY(...) __VA_ARGS__
+#else
+#define DEFINE(type, name, parameters, ...) type name parameters
+#endif
+
 typedef void *(*malloc_type)(size_t);
 typedef void *(*calloc_type)(size_t, size_t);
 typedef void *(*realloc_type)(void *, size_t);
 typedef void (*free_type)(void *);
 typedef int (*posix_memalign_type)(void **, size_t, size_t);
 
-void *malloc(size_t size)
+DEFINE(void *, malloc, (size_t size), size)
 {
 	FIND(malloc_type, malloc);
 	void *memory = next_malloc(size + EXTRA);
@@ -46,7 +62,7 @@ void *malloc(size_t size)
 	return memory;
 }
 
-void *calloc(size_t count, size_t size)
+DEFINE(void *, calloc, (size_t count, size_t size), count, size)
 {
 	FIND(calloc_type, calloc);
 	void *memory = next_calloc(count, size + EXTRA);
@@ -55,7 +71,7 @@ void *calloc(size_t count, size_t size)
 	return memory;
 }
 
-void *realloc(void *old, size_t size)
+DEFINE(void *, realloc, (void *old, size_t size), old, size)
 {
 	FIND(realloc_type, realloc);
 	void *memory = next_realloc(old, size + EXTRA);
@@ -72,7 +88,7 @@ void free(void *memory)
 }
 
 #ifndef OF_LIBC
-int posix_memalign(void **ret, size_t alignment, size_t size)
+DEFINE(int, posix_memalign, (void **ret, size_t alignment, size_t size), ret, alignment, size)
 {
 	FIND(posix_memalign_type, posix_memalign);
 	int err = next_posix_memalign(ret, alignment, size + EXTRA);
