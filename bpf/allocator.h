@@ -55,6 +55,18 @@ struct {
 	__type(value, struct wire_last_call);
 } last_calls SEC(".maps");
 
+/*
+ * Indexed by the number of a file's first point: when hits of the file start to count
+ * (CLOCK_BOOTTIME). All of its points start at once, so that a call through two of them counts
+ * once.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} file_starts SEC(".maps");
+
 PER_CPU(struct wire_running, running);
 
 static __always_inline bool get_return_address(const struct user_registers *ctx, __u64 *ret)
@@ -189,6 +201,15 @@ static __always_inline __u64 find_pointer(struct user_registers *ctx)
 		       : 0;
 }
 
+/* Whether hits of a file, by its number, count by now. */
+static __always_inline bool has_started(__u32 file)
+{
+	__u32 first = file - 1;
+	const __u64 *start_ns = file ? bpf_map_lookup_elem(&file_starts, &first) : NULL;
+
+	return !start_ns || !*start_ns || bpf_ktime_get_boot_ns() >= *start_ns;
+}
+
 /* Whether a call that was entered with this stack pointer may not have returned. */
 static __always_inline bool is_entered(const struct user_registers *ctx, __u64 sp,
 				       __u64 return_address)
@@ -216,7 +237,11 @@ static __attribute__((noinline)) __u64 find_outer_call(struct user_registers *ct
 	const struct wire_last_call *last;
 	__u64 return_address;
 
-	if (!own || !get_return_address(ctx, &return_address))
+	if (!own)
+		return 0;
+	if (!has_started(own->file))
+		return NO_CALL;
+	if (!get_return_address(ctx, &return_address))
 		return 0;
 	for (int i = 0; i < WIRE_MAX_OWN_CODE && own->bytes[i]; i++)
 		if (return_address - 1 - PROBED_PC(ctx) - own->offsets[i] < own->bytes[i])
@@ -226,7 +251,8 @@ static __attribute__((noinline)) __u64 find_outer_call(struct user_registers *ct
 		return 0;
 	if (mine->arrival == WIRE_BY_HOOK)
 		return NO_CALL;
-	if (is_present_call(last, mine, ctx, own, return_address, weight) && last->point != point)
+	if (is_present_call(last, mine, ctx, own, return_address, weight) && last->point != point &&
+	    has_started(last->file))
 		return NO_CALL;
 	if (is_entered(ctx, last->sp, last->return_address))
 		return last->return_address;

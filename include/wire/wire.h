@@ -256,7 +256,10 @@ struct wire_counters {
 	 * new thread or program, which has made none.
 	 */
 	wire_u64 unmatched;
-	/* Tracepoint: its field is not above 0, or no amount; allocator: no call from outside. */
+	/*
+	 * Tracepoint: its field is not above 0, or no amount; allocator: no call from outside, or
+	 * hits of its file do not count yet.
+	 */
 	wire_u64 weightless;
 	wire_u64 unseen_begin; /* for events weighted by time: the start is unknown */
 	wire_u64 unfinished;   /* for events weighted by time: the end was not seen */

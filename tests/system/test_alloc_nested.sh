@@ -83,3 +83,28 @@ if [[ -n $debugging ]]; then
 else
     echo "no libc_malloc_debug.so.0 here: it was not seen"
 fi
+
+# A library that is loaded while recording and allocates at once, before its probes are there, and afterwards. A call that it
+# passes on at that moment may be missing.
+for name in calls helps jumps; do
+    mkfifo "$TMPDIR/go"
+    exec 3<>"$TMPDIR/go"
+    # shellcheck disable=SC2016 # the inner shell's
+    start bash -c 'exec "$1" load "$2" <"$3" >"$4"' - "$load" "${wrapper}_$name.so" "$TMPDIR/go" "$TMPDIR/number" 3>&-
+    running=$PID
+    wait_until runs_program "$running" allocations
+    start_recording -p "$running" --alloc -c 1 --buffer-size 64M -o "$TMPDIR/x.folded" --stats "$TMPDIR/x.json" 3>&-
+    wait_until has_tables /allocations /libc.so
+    echo >&3
+    wait_until grep -q "allocations of [^ ]*wrapper_$name.so count from" "$TMPDIR/record.err"
+    wait_until has_tables "wrapper_$name.so"
+    echo >&3
+    wait "$running"
+    end_recording
+    exec 3>&-
+    rm "$TMPDIR/go"
+    expect_account_adds_up "$TMPDIR/x.json"
+    [[ $(stats_get "$TMPDIR/x.json" lost) = 0 ]] || fail "samples are lost: $(cat "$TMPDIR/x.json")"
+    expect_between "bytes of a library that is loaded late, which $name" "$(folded_match "$TMPDIR/x.folded" ';by_loaded;')" \
+        $(($(cat "$TMPDIR/number") - 1000)) "$(cat "$TMPDIR/number")"
+done

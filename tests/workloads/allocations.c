@@ -8,10 +8,15 @@
  *                                         by_aligned_cache (1400 bytes) takes the place of what was
  *        allocations fail ROUNDS [wait]   each round: 500 bytes in by_failure that realloc() fails to free, 300 in by_array from
  *                                         reallocarray(), and by_release and by_move, which keep nothing
+ *        allocations load LIBRARY   loads it after a byte of standard input, and has 1000 bytes in by_loaded from its malloc()
+ *                                   every ms, until another byte or the end; then it prints their number
  *
  * wait: for a byte of standard input, before anything else.
  */
+#include <dlfcn.h>
 #include <malloc.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -202,6 +207,36 @@ static __attribute__((noinline)) void by_move(void)
 	drop();
 }
 
+static void *(*loaded_malloc)(size_t);
+
+static __attribute__((noinline)) void by_loaded(void)
+{
+	kept = loaded_malloc(1000);
+	drop();
+}
+
+/* Nothing else allocates meanwhile. */
+static int allocate_by(const char *path)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	long num_bytes = 0;
+	void *library;
+	char byte;
+
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		return 1;
+	library = dlopen(path, RTLD_NOW);
+	loaded_malloc = library ? (void *(*)(size_t))dlsym(library, "malloc") : NULL;
+	if (!loaded_malloc)
+		return 1;
+	while (!poll(&input, 1, 1)) {
+		by_loaded();
+		num_bytes += 1000;
+	}
+	printf("%ld\n", num_bytes);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int is_each = argc > 1 && strcmp(argv[1], "each") == 0;
@@ -211,6 +246,8 @@ int main(int argc, char **argv)
 	char byte;
 	long num_rounds = argc > first ? atol(argv[first]) : 0;
 
+	if (argc > 2 && strcmp(argv[1], "load") == 0)
+		return allocate_by(argv[2]);
 	if (num_rounds <= 0)
 		return 2;
 	/* Not by stdio, which allocates. */

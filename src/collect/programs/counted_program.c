@@ -34,6 +34,9 @@
 /* WINDOW_NS of the program. */
 #define WINDOWS_PER_SECOND 100
 
+/* The time that it takes to start the sites of a file, at most, as a rule. */
+#define START_NS 2000000
+
 /* For threads that are preempted; each gets its turn within some milliseconds. */
 #define MAX_WAIT_MS 500
 
@@ -134,6 +137,11 @@ static int set_up_maps(struct counted_program *program)
 		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
 	if (err)
 		return err;
+	if (program->has_allocator_probes) {
+		err = bpf_map__set_max_entries(bpf->maps.file_starts, count_places(program));
+		if (err)
+			return err;
+	}
 	if (program->is_live) {
 		err = bpf_map__set_max_entries(bpf->maps.blocks, WIRE_MAX_BLOCKS);
 		if (err)
@@ -314,12 +322,8 @@ static struct wire_argument describe_argument(const struct probe_argument *argum
 	};
 }
 
-/*
- * Set the argument of a site. is_muted: nothing is counted there yet but frees of
- * live memory.
- */
 static int set_argument(const struct counted_program *program, const struct probe_site *site,
-			uint32_t number, bool is_muted)
+			uint32_t number)
 {
 	struct wire_argument argument = describe_argument(&site->argument);
 
@@ -327,8 +331,6 @@ static int set_argument(const struct counted_program *program, const struct prob
 	argument.may_jump = program->has_allocator_probes &&
 			    (site->own_code.jump_register != WIRE_NO_REGISTER ||
 			     site->own_code.jumps_out || site->own_code.hook_offset);
-	if (is_muted)
-		argument.source = WIRE_ARGUMENT_NONE;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.arguments), &number, &argument,
 				   BPF_ANY)
 		       ? -errno
@@ -352,13 +354,13 @@ static int set_own_code(const struct counted_program *program, const struct prob
  * first  number of the first site
  */
 static int describe_sites(const struct counted_program *program, const struct probe_site *sites,
-			  size_t count, uint32_t first, bool are_muted)
+			  size_t count, uint32_t first)
 {
 	uint32_t file = 0; /* number of its first site, and one */
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t number = first + (uint32_t)i;
-		int err = set_argument(program, &sites[i], number, are_muted);
+		int err = set_argument(program, &sites[i], number);
 
 		if (err)
 			return err;
@@ -380,7 +382,7 @@ static int set_arguments(const struct counted_program *program)
 	if (program->kind != EVENT_PROBE)
 		return 0;
 	return describe_sites(program, probe->sites.items,
-			      program->points_differ ? probe->sites.length : 1, 0, false);
+			      program->points_differ ? probe->sites.length : 1, 0);
 }
 
 static int fill_slots(const struct counted_program *program)
@@ -925,9 +927,41 @@ static int keep_sites(struct counted_program *program, const struct held_fds *he
 	return err;
 }
 
+/* Hits of a file count from this time on; first: number of its first site. */
+static int set_start(const struct counted_program *program, uint32_t first, uint64_t time_ns)
+{
+	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.file_starts), &first, &time_ns,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+/*
+ * Start all sites of a file at one moment, a little later than now, and wait for it. From then on,
+ * calls out of them are parts of calls that count. If we are too slow, some calls are missing, but
+ * none counts twice.
+ */
+static int start_file(const struct counted_program *program, const struct probe_site *sites,
+		      size_t count, uint32_t first)
+{
+	uint64_t start_ns = clock_now_ns() + START_NS;
+	uint64_t now_ns;
+	int err = set_start(program, first, start_ns);
+
+	if (err)
+		return err;
+	now_ns = clock_now_ns();
+	err = note_allocator(program, sites, count, now_ns > start_ns ? now_ns : start_ns);
+	if (err)
+		(void)set_start(program, first, UINT64_MAX); /* is there, so it cannot fail */
+	else
+		nanosleep(&(struct timespec){.tv_nsec = START_NS}, NULL);
+	return err;
+}
+
 /*
  * Nothing is counted at these sites until the program is at all of them: a block whose free is not
- * seen would stay live.
+ * seen would stay live, and a call through two of them would count twice.
  */
 static int add_sites(struct counted_program *program, const struct probe_site *sites, size_t count,
 		     const struct leased_file *file)
@@ -939,21 +973,17 @@ static int add_sites(struct counted_program *program, const struct probe_site *s
 
 	if (err)
 		return err;
-	err = describe_sites(program, sites, count, first, program->is_live);
+	err = describe_sites(program, sites, count, first);
+	if (!err)
+		err = set_start(program, first, UINT64_MAX);
 	if (!err)
 		err = attach_file(program, sites, count, first, &held, &was_opened);
 	if (!err)
 		err = keep_sites(program, &held);
-	for (size_t i = 0; i < count && !err && program->is_live; i++)
-		err = set_argument(program, &sites[i], first + (uint32_t)i, false);
+	if (!err)
+		err = start_file(program, sites, count, first);
 	close_held(&held);
-	if (err)
-		return err;
-	/* It counts: that calls out of it may count, too, is no reason to miss it. */
-	err = note_allocator(program, sites, count, clock_now_ns());
-	if (err)
-		log_debug("calls out of a late allocator may count twice: %s", strerror(-err));
-	return 0;
+	return err;
 }
 
 /* The lease is not given back before the sites are held: it would miss them. */

@@ -34,6 +34,7 @@ static int set_up(void **state _unused_)
 	FAKE_ARRAY(own_code, 2);
 	FAKE_HASH(last_calls, 2);
 	FAKE_HASH(calls, 2);
+	FAKE_ARRAY(file_starts, 2);
 	FAKE_HASH(requests, 2);
 	FAKE_HASH(returning, 2);
 	FAKE_HASH(reallocations, 2);
@@ -1106,6 +1107,34 @@ static void a_function_that_its_hook_jumps_to_counts_once(void **state _unused_)
 	expect_balance(0);
 }
 
+/* All functions of a file that is mapped later start to count at one time. */
+static void calls_before_the_start_of_a_file_do_not_count(void **state _unused_)
+{
+	uint64_t start_ns = 5000;
+	uint32_t first = 0;
+
+	use_wrapper(2);
+	assert_int_equal(fake_map_update(fake_map_find(&file_starts), &first, &start_ns), 0);
+	fake_kernel.now_ns = 4999;
+	allocate(5000);
+	assert_int_equal(get_counters()->weightless, 1);
+	/* What it jumps to does. */
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 1);
+	fake_kernel.now_ns = 5000;
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	allocate(5000);
+	assert_int_equal(get_counters()->sends.sent, 2);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5000);
+	assert_int_equal(get_counters()->weightless, 2);
+	expect_balance(0);
+}
+
 /* A program's own function may jump to either: the wrapper of malloc has returned by then. */
 static void a_wrapper_that_jumps_out_is_not_continued_in_its_own_file(void **state _unused_)
 {
@@ -1427,6 +1456,7 @@ int main(void)
 		TEST(a_call_within_the_call_leaves_the_jump_alone),
 		TEST(a_sample_has_the_return_address_of_a_wrapper_that_jumped),
 		TEST(a_function_that_its_hook_jumps_to_counts_once),
+		TEST(calls_before_the_start_of_a_file_do_not_count),
 		TEST(our_own_allocations_are_left_out),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),

@@ -262,6 +262,7 @@ static uint64_t num_slots;
 static uint32_t last_slot;
 static struct wire_argument arguments[16];
 static struct wire_own_code own_codes[16];
+static uint64_t file_starts[16];
 static int cgroup;
 static uint32_t num_filter_parts;
 
@@ -281,6 +282,9 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 		story[strlen(story)] = arguments[index].source == WIRE_ARGUMENT_NONE ? 'N' : 'R';
 	} else if (fd == bpf_map__fd(skeleton->maps.own_code)) {
 		own_codes[index] = *(const struct wire_own_code *)value;
+	} else if (fd == bpf_map__fd(skeleton->maps.file_starts)) {
+		file_starts[index] = *(const uint64_t *)value;
+		story[strlen(story)] = file_starts[index] == UINT64_MAX ? 'M' : 'S';
 	} else if (fd == bpf_map__fd(skeleton->maps.event_filter)) {
 		num_filter_parts = index + 1;
 	} else {
@@ -493,6 +497,7 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	make_well();
 	assert_int_equal(entries_of(skeleton->maps.arguments), 3 + PROBE_MAX_LATE_SITES);
 	assert_int_equal(entries_of(skeleton->maps.own_code), 3 + PROBE_MAX_LATE_SITES);
+	assert_int_equal(entries_of(skeleton->maps.file_starts), 3 + PROBE_MAX_LATE_SITES);
 	assert_true(entries_of(skeleton->maps.last_calls) > 1000);
 	assert_true(entries_of(skeleton->maps.returning) > 1000);
 	assert_int_equal(entries_of(skeleton->maps.blocks), WIRE_MAX_BLOCKS);
@@ -946,7 +951,7 @@ static void more_sites_have_the_next_numbers(void **state _unused_)
 	sites[1].own_code.jump_limit = 77;
 	memset(story, 0, sizeof(story));
 	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
-	assert_string_equal(story, "RRL");
+	assert_string_equal(story, "RRMLS");
 	assert_int_equal(links[0].points[0].cookie, 3);
 	assert_int_equal(links[0].points[1].cookie, 4);
 	assert_int_equal(links[0].points[1].offset, 0x2001);
@@ -977,9 +982,13 @@ static void the_code_of_allocators_is_noted(void **state _unused_)
 	}
 	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
 	assert_int_equal(num_noted, 3);
+	/* Both from the same time on. */
 	assert_true(noted[2].since_ns > 0);
+	assert_true(file_starts[3] > 0 && file_starts[3] <= noted[2].since_ns);
+	/* Calls out of it would count twice. */
 	note_error = -ENOMEM;
-	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
+	assert_int_equal(counted_program_attach_sites(program, sites, 2), -ENOMEM);
+	assert_true(file_starts[5] == UINT64_MAX);
 	counted_program_free(program);
 	program = NULL;
 	num_noted = 0;
@@ -1037,8 +1046,9 @@ static void live_memory_counts_when_all_sites_are_attached(void **state _unused_
 	sites[1].free_register = 6;
 	memset(story, 0, sizeof(story));
 	assert_int_equal(counted_program_attach_sites(program, sites, 2), 0);
-	assert_string_equal(story, "NNLLRR");
+	assert_string_equal(story, "RRMLLS");
 	assert_int_equal(arguments[4].frees, 6);
+	assert_true(file_starts[3] < UINT64_MAX);
 }
 
 static void more_sites_than_there_is_room_for_are_refused(void **state _unused_)
