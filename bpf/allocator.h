@@ -4,9 +4,9 @@
  * is counted.
  *
  * A call from the allocator's own code is recognized by its return address. A function that ends in
- * a jump to another one leaves no return address of its own: the second hit then has the stack
- * pointer and the return address of the first one, the thread's last such call, and no other hit at
- * this depth was between them. A program's own function may jump to either of them as well, in one
+ * a jump to another one leaves no return address of its own. The second hit then has the stack
+ * pointer and the return address of the first one. It is the thread's last such call, and no other
+ * hit at this depth was between them. A program's own function may jump to either of them as well, in one
  * call. So only calls that do continue are remembered: realloc without memory, and aligned_alloc
  * with an alignment that malloc has anyway; the size is the same then. A wrapper that may jump out
  * of its function is remembered at each call. A hit in another file continues that with any size.
@@ -161,7 +161,7 @@ static __attribute__((noinline)) bool keep_call(struct user_registers *ctx,
 		call.is_hooked || (own->jump_register != WIRE_NO_REGISTER &&
 				   read_register(ctx, own->jump_register) <= own->jump_limit);
 	may_jump = call.jumps_in || call.jumps_out;
-	if (!may_jump || !get_return_address(ctx, &call.return_address))
+	if ((!may_jump && !own->calls_out) || !get_return_address(ctx, &call.return_address))
 		return false;
 	last = bpf_map_lookup_elem(&last_calls, &tid);
 	if (is_present_call(last, mine, ctx, own, call.return_address, weight)) {
@@ -199,6 +199,18 @@ static __always_inline __u64 find_pointer(struct user_registers *ctx)
 	return own && own->pointer_register != WIRE_NO_REGISTER
 		       ? read_register(ctx, own->pointer_register)
 		       : 0;
+}
+
+/* The caller of the function that starts; 0: unknown. */
+static __always_inline __u64 find_caller(const struct user_registers *ctx)
+{
+	__u64 caller;
+
+	if (!get_return_address(ctx, &caller))
+		return 0;
+	if (caller != find_trampoline(TASK_POINTER(get_current_task(), mm)))
+		return caller;
+	return find_probed_return(ctx->sp);
 }
 
 /* Whether hits of a file, by its number, count by now. */

@@ -29,6 +29,7 @@
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
 #include "allocator.h"
+#define FIND_CALLER(ctx) (is_of_allocator ? find_caller(ctx) : 0)
 #include "event_filter.h"
 #include "live.h"
 #include "maps.h"
@@ -104,8 +105,8 @@ static __always_inline __u64 read_weight(void *record)
 }
 
 /*
- * A new thread and a new program return from a system call that they have not made: that of their
- * parent, or that of the process which has started the program for us. An entry of a new thread's
+ * A new thread and a new program return from a system call that they have not made. It was made by
+ * their parent, or by the process that has started the program for us. An entry of a new thread's
  * task would be of an older thread.
  */
 static __always_inline bool is_first_return(__u64 task, const struct user_registers *registers)
@@ -297,6 +298,19 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 }
 
 /*
+ * Without user stacks, tell user space at least who has called an allocator: the function, its
+ * caller, and a caller of that (wire_sample.entered_from). Gives the hash of the stack; 0: lost.
+ */
+static __always_inline __u64 send_caller(const struct user_registers *ctx, struct scratch *scratch,
+					 __u64 outer)
+{
+	scratch->stack.pcs[0] = PROBED_PC(ctx);
+	scratch->stack.pcs[1] = find_caller(ctx);
+	scratch->stack.pcs[2] = outer;
+	return send_stack(outer ? 3 : 2, BPF_F_USER_STACK);
+}
+
+/*
  * earlier  weight before it; of an allocation, the address in its place
  * slot     of memory that may stay live
  * subject  kind of a request, or number of a system call as in struct wire_sample; 0: neither, or a
@@ -327,6 +341,13 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 		scratch->sample.call = subject;
 	else if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
 		scratch->sample.call = get_call(&scratch->registers);
+	if (is_of_allocator && !take_user_stacks) {
+		scratch->sample.user_stack = send_caller(ctx, scratch, earlier);
+		if (!scratch->sample.user_stack) {
+			counter->sends.lost_ring_stack++;
+			return;
+		}
+	}
 	count_send(&counter->sends,
 		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED));
 }

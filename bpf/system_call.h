@@ -1,7 +1,7 @@
 /*
- * The system calls that threads are in: since when, and which. The program of an event keeps them,
- * and iterators over threads add those that are under way when the recording starts, and read those
- * that are when it ends.
+ * The system calls that threads are in: since when, and which. The program of an event keeps them.
+ * Iterators over threads add those that are under way when the recording starts, and read those that
+ * are when it ends.
  */
 #ifndef BPF_SYSTEM_CALL_H
 #define BPF_SYSTEM_CALL_H

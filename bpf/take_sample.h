@@ -22,6 +22,31 @@
 const volatile bool walks_by_table = true;
 
 /*
+ * Caller of the function whose first instruction is executed: its frame pointer is that of the
+ * caller, which most kernels skip. 0: unknown. A program may define it before it includes this.
+ */
+#ifndef FIND_CALLER
+#define FIND_CALLER(ctx) 0
+#endif
+
+static __always_inline __u32 get_fp_stack(void *ctx, struct wire_stack *stack)
+{
+	__u32 num_frames = get_stack(ctx, stack, BPF_F_USER_STACK);
+	__u64 caller = FIND_CALLER(ctx);
+	long size_bytes;
+
+	if (!caller || !num_frames || (num_frames > 1 && stack->pcs[1] == caller))
+		return num_frames;
+	size_bytes = bpf_get_stack(ctx, &stack->pcs[1], sizeof(stack->pcs) - sizeof(stack->pcs[0]),
+				   BPF_F_USER_STACK);
+	if (size_bytes <= 0)
+		return 0;
+	stack->pcs[0] = stack->pcs[1];
+	stack->pcs[1] = caller;
+	return (__u32)size_bytes / sizeof(stack->pcs[0]) + 1;
+}
+
+/*
  * Tables are for 64-bit code; the kernel can follow frame pointers of 32-bit code. User space finds
  * out whether the code has them.
  */
@@ -32,7 +57,7 @@ static __always_inline __u32 get_user_stack(void *ctx, struct scratch *scratch)
 	if (walks_by_table && !is_32_bit)
 		return walk_user_stack();
 	scratch->sample.walk_end = is_32_bit ? WALK_32_BIT : WALK_FP_CHAIN;
-	return get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
+	return get_fp_stack(ctx, &scratch->stack);
 }
 
 /*

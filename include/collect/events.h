@@ -215,6 +215,7 @@ struct probe_search {
 	char *const *
 		command; /* and of the command that is started later: its arguments; NULL: none. Borrowed */
 	uid_t worker_user;    /* user of the processes that read the files, if we are root */
+	bool lacks_callers;   /* user stacks do, or none are taken */
 	const char *kallsyms; /* list of the kernel's functions; NULL: /proc/kallsyms */
 };
 

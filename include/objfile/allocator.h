@@ -35,6 +35,7 @@ struct allocator_function {
 	uint64_t jump_limit;
 	uint64_t hook_address;  /* ELF address of a pointer to a hook; 0: none */
 	bool jumps_in_mimalloc; /* always, in mimalloc's file */
+	bool may_pass_on;       /* it may call another allocator; not in glibc */
 	bool jumps_out; /* it may jump to other code, such as another file's; not in glibc */
 };
 

@@ -367,7 +367,9 @@ struct wire_own_code {
 	 */
 	wire_u64 hook_offset;
 	wire_u32 file;      /* number of its file, from 1 on */
-	wire_u32 jumps_out; /* it may continue in other code by a jump */
+	wire_u16 jumps_out; /* it may continue in other code by a jump */
+	/* Stacks lack callers: it may call another allocator, and is remembered for that. */
+	wire_u16 calls_out;
 };
 _Static_assert(sizeof(struct wire_own_code) == 424,
 	       "struct wire_own_code is part of the wire format");

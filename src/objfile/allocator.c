@@ -374,9 +374,12 @@ static int find_jumps(struct allocator_file *file)
 {
 	int err = plt_read(objfile_get_elf(file->objfile), &file->plt);
 
-	array_for_each (&file->found.functions, function)
-		if (function->point.argument.source != ARGUMENT_NONE)
-			find_jumps_of(file, function);
+	array_for_each (&file->found.functions, function) {
+		if (function->point.argument.source == ARGUMENT_NONE)
+			continue;
+		function->may_pass_on = true;
+		find_jumps_of(file, function);
+	}
 	plt_release(&file->plt);
 	return err;
 }

@@ -84,6 +84,17 @@ else
     echo "no libc_malloc_debug.so.0 here: it was not seen"
 fi
 
+# By stacks that lack callers, and without.
+for stacks in fp none; do
+    ! is_brief || [[ $stacks = none ]] || continue
+    for name in calls asks_more jumps_for_more helps helps_and_jumps; do
+        record_wrapped "${wrapper}_$name.so" "$load" each 100 --alloc --user-stacks "$stacks"
+        got=$(awk '/^allocations/ { sum += $NF } END { print sum }' "$TMPDIR/x.folded")
+        [[ $got = $((100 * each)) ]] ||
+            fail "--user-stacks $stacks, $name: $got bytes, expected $((100 * each)): $(cat "$TMPDIR/x.folded")"
+    done
+done
+
 # A library that is loaded while recording and allocates at once, before its probes are there, and afterwards. A call that it
 # passes on at that moment may be missing.
 for name in calls helps jumps; do

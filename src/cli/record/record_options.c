@@ -475,7 +475,10 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 static int find_events_in(struct record_options *options, const struct event_paths *paths,
 			  struct error *error)
 {
-	struct probe_search search = {.worker_user = options->symbolize_user};
+	struct probe_search search = {
+		.worker_user = options->symbolize_user,
+		.lacks_callers = options->user_stacks != USER_STACKS_TABLE,
+	};
 	struct target target = record_options_get_target(options);
 
 	for (size_t i = 0; i < options->event_lists.length; i++) {

@@ -62,6 +62,7 @@ static bool are_functions_valid(const struct elf_allocator_functions *found)
 		const struct allocator_function *function = &found->functions[i];
 
 		if (!is_flag_valid(&function->jumps_in_mimalloc) ||
+		    !is_flag_valid(&function->may_pass_on) ||
 		    !is_flag_valid(&function->jumps_out) ||
 		    !is_argument_valid(&function->point.argument) ||
 		    !is_register_valid(function->free_register) ||

@@ -56,6 +56,7 @@ struct probe_site allocator_site_describe(const struct allocator *allocator,
 	site.own_code.jumps_out = function->jumps_out;
 	if (function->hook_address)
 		site.own_code.hook_offset = function->hook_address - function->elf_address;
+	site.own_code.calls_out = probes->lacks_callers && function->may_pass_on;
 	site.own_code.pointer_register = get_wire_register(function->pointer_register);
 	if (!probes->is_live)
 		return site;

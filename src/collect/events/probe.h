@@ -42,7 +42,8 @@ struct probe_site {
 
 /* How the functions of allocators are probed. */
 struct allocator_probes {
-	uint64_t config; /* as in struct perf_event_attr */
+	uint64_t config;    /* as in struct perf_event_attr */
+	bool lacks_callers; /* stacks do, or are not taken */
 	/* For live memory: frees are probed, too, and returns of allocations with this. */
 	bool is_live;
 	uint64_t return_config;

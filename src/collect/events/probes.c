@@ -478,6 +478,7 @@ static int describe_probes(const struct probe_locator *locator, struct event *ev
 	event->type = described.type;
 	probes->config = described.config;
 	probes->is_live = event->is_live;
+	probes->lacks_callers = locator->search->lacks_callers;
 	if (!event->is_live)
 		return 0;
 	described = (struct event){0};

@@ -328,9 +328,10 @@ static int set_argument(const struct counted_program *program, const struct prob
 	struct wire_argument argument = describe_argument(&site->argument);
 
 	argument.frees = site->free_register;
-	argument.may_jump = program->has_allocator_probes &&
-			    (site->own_code.jump_register != WIRE_NO_REGISTER ||
-			     site->own_code.jumps_out || site->own_code.hook_offset);
+	argument.may_jump =
+		program->has_allocator_probes &&
+		(site->own_code.jump_register != WIRE_NO_REGISTER || site->own_code.jumps_out ||
+		 site->own_code.calls_out || site->own_code.hook_offset);
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.arguments), &number, &argument,
 				   BPF_ANY)
 		       ? -errno

@@ -26,7 +26,11 @@ static enum allocator_part find_part(const struct allocator_call *call, struct a
 /* Whether code returns to the caller of an allocator's function, which has jumped to it. */
 static bool returns_for_allocator(const struct allocator_call *call, uint32_t level)
 {
-	return call->entered_from && level + 1 < call->num_pcs &&
+	if (!call->entered_from)
+		return false;
+	if (call->lacks_callers && level == 1)
+		return true;
+	return level + 1 < call->num_pcs &&
 	       (call->pcs[level + 1] & ~(WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP)) ==
 		       call->entered_from;
 }

@@ -12,8 +12,11 @@
  * only, and the function's caller. Programs of others call helpers, too. So the sampling program
  * remembers the return address of such a function: a helper that returns there was jumped to.
  *
- * Limits: without the callers both calls count: if no user stacks are taken, by frame pointers on
- * kernels that skip the caller at a function's start, and if a stack could not be walked.
+ * Without user stacks, a sample has the caller, and the return address of an allocator's function
+ * if it is still on the stack. By frame pointers, callers without them are missing: if the first
+ * caller is in an allocator's file, such a return address is believed.
+ *
+ * Limit: if a stack could not be walked, both calls count.
  */
 #ifndef COLLECT_STACKS_NESTED_CALLS_H
 #define COLLECT_STACKS_NESTED_CALLS_H
@@ -32,7 +35,8 @@ struct allocator_call {
 	uint64_t time_ns;
 	uint64_t entered_from;         /* as in wire_sample */
 	const struct process *process; /* as it is at that time */
-	const uint64_t *pcs;           /* of its user stack, innermost first */
+	bool lacks_callers;            /* some may not be in its user stack: */
+	const uint64_t *pcs;           /* innermost first */
 	uint32_t num_pcs;
 };
 

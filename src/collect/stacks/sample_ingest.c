@@ -868,6 +868,7 @@ static bool is_nested_allocation(struct sample_ingest *ingest, const struct wire
 		.time_ns = sample->time_ns,
 		.entered_from = sample->entered_from,
 		.process = process,
+		.lacks_callers = sample->walk_end == WALK_FP_CHAIN,
 	};
 
 	if (!ingest->allocator_code || !user || is_off_cpu(sample) ||

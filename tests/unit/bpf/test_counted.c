@@ -1135,6 +1135,30 @@ static void calls_before_the_start_of_a_file_do_not_count(void **state _unused_)
 	expect_balance(0);
 }
 
+/* So that calls from other allocators can be told. */
+static void without_user_stacks_a_sample_has_the_caller(void **state _unused_)
+{
+	const struct wire_stack *stack;
+	static uint64_t deeper[] = {CALLER + 0x100};
+
+	use_wrapper(2);
+	fake_memory_add(SP - 0x40, deeper, sizeof(deeper));
+	allocate(5000);
+	stack = fake_record_last(WIRE_STACK);
+	assert_int_equal(get_sample()->user_stack, stack->hash);
+	assert_int_equal(stack->num_frames, 2);
+	assert_int_equal(stack->pcs[0], MALLOC);
+	assert_int_equal(stack->pcs[1], CALLER);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	call.sp -= 0x40;
+	allocate(5000);
+	stack = fake_record_last(WIRE_STACK);
+	assert_int_equal(stack->num_frames, 3);
+	assert_int_equal(stack->pcs[1], CALLER + 0x100);
+	assert_int_equal(stack->pcs[2], CALLER);
+}
+
 /* A program's own function may jump to either: the wrapper of malloc has returned by then. */
 static void a_wrapper_that_jumps_out_is_not_continued_in_its_own_file(void **state _unused_)
 {
@@ -1457,6 +1481,7 @@ int main(void)
 		TEST(a_sample_has_the_return_address_of_a_wrapper_that_jumped),
 		TEST(a_function_that_its_hook_jumps_to_counts_once),
 		TEST(calls_before_the_start_of_a_file_do_not_count),
+		TEST(without_user_stacks_a_sample_has_the_caller),
 		TEST(our_own_allocations_are_left_out),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),

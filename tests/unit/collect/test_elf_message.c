@@ -148,6 +148,7 @@ static void flags_are_zero_or_one(void **state _unused_)
 		offsetof(struct elf_answer, identity.runtime.code.is_known),
 		offsetof(struct elf_answer, allocator.functions[0].jumps_in_mimalloc),
 		offsetof(struct elf_answer, allocator.functions[0].jumps_out),
+		offsetof(struct elf_answer, allocator.functions[0].may_pass_on),
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(flags); i++) {

@@ -1432,11 +1432,12 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 	const struct event event = {.name = name, .kind = EVENT_PROBE, .probe = &probe};
 	static const struct {
 		uint64_t entered_from;
+		uint8_t walk_end;
 		bool is_nested;
 	} cases[] = {
-		{0, false},
-		{0x2040, true},
-		{0x2048, false},
+		{0, WALK_COMPLETE, false},      {0x2040, WALK_COMPLETE, true},
+		{0x2048, WALK_COMPLETE, false}, {0, WALK_FP_CHAIN, false},
+		{0x2048, WALK_FP_CHAIN, true},
 	};
 	struct allocator_code *code = allocator_code_new();
 	struct fixture *fixture = *state;
@@ -1456,6 +1457,7 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 			.user_stack = 7,
 			.weight = 1000,
 			.entered_from = cases[i].entered_from,
+			.walk_end = cases[i].walk_end,
 			.comm = "worker",
 		};
 
@@ -1464,7 +1466,7 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 		assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).nested, num_nested);
 	}
 	/* The address is no weight of earlier hits. */
-	assert_int_equal(sum_metric(fixture, "alloc"), 2000);
+	assert_int_equal(sum_metric(fixture, "alloc"), 3000);
 	close(fd);
 	sample_ingest_set_allocator_code(fixture->ingest, NULL);
 	allocator_code_free(code);
