@@ -97,8 +97,10 @@ struct event {
 	uint64_t start_config;
 	struct event_requests requests; /* to block devices */
 	struct probe *probe;            /* NULL: not a probe */
-	uint32_t num_left_out; /* `alloc`: skipped files with an allocator, of users with many */
-	char *unit;            /* NULL: a count */
+	/* `alloc`: skipped files with an allocator: */
+	uint32_t num_left_out;       /* of users with many */
+	uint32_t num_too_large;      /* with too many functions */
+	char *unit;                  /* NULL: a count */
 	struct event_filter *filter; /* for a tracepoint; NULL: every hit counts */
 	bool leaves_user_out;
 	bool leaves_kernel_out;

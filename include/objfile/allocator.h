@@ -15,8 +15,11 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 
-/* How many functions of one file are probed: all that we know, once each. */
-#define ALLOCATOR_MAX_FUNCTIONS 64
+/*
+ * How many functions of one file are probed: all that we know, once each, in builds with several
+ * prefixes, too.
+ */
+#define ALLOCATOR_MAX_FUNCTIONS 256
 
 /* Registers: ARGUMENT_NO_REGISTER if unused. */
 struct allocator_function {

@@ -563,13 +563,19 @@ int record_options_find_events(struct record_options *options)
 	}
 	if (!options->events.events.length)
 		return 0;
-	array_for_each (&options->events.events, event)
+	array_for_each (&options->events.events, event) {
 		if (event->num_left_out)
 			log_warning(
 				"%s: %" PRIu32
 				" files with an allocator of their own are skipped: their owners "
 				"have too many of them",
 				event->name, event->num_left_out);
+		if (event->num_too_large)
+			log_warning("%s: %" PRIu32
+				    " files with an allocator of their own are skipped: they have "
+				    "too many functions that allocate",
+				    event->name, event->num_too_large);
+	}
 	twin = find_twin(options);
 	if (twin) {
 		log_error("--event: %s is given twice; different modifiers or filters need two "

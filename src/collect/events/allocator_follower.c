@@ -260,8 +260,11 @@ static void handle(struct allocator_follower *follower, struct follower_job *job
 	for (size_t i = 0; i < count; i++) {
 		struct allocator *allocator = &found[num_found];
 		const char *obstacle;
+		int err = look_into(follower, &jobs[i], allocator);
 
-		if (look_into(follower, &jobs[i], allocator))
+		if (err == -E2BIG)
+			count_missed(follower, &jobs[i], "it has too many functions that allocate");
+		if (err)
 			continue;
 		obstacle = find_obstacle(follower, &jobs[i], allocator);
 		if (!obstacle) {

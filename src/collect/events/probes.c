@@ -372,6 +372,7 @@ static int look_into_file(int fd, const char *path, void *context)
 
 	if (err == -ENODATA)
 		err = mapped_files_remember(&probe->unknown, fd) == -ENOMEM ? -ENOMEM : err;
+	search->event->num_too_large += err == -E2BIG;
 	if (err) {
 		close(fd);
 		return err == -ENOMEM ? err : 0;

@@ -412,6 +412,16 @@ static void a_copy_is_not_the_mapped_file(void **state _unused_)
 	assert_string_equal(finish().first_path, "/fuse/x?");
 }
 
+static void a_file_with_too_many_functions_is_counted(void **state _unused_)
+{
+	find_error = -E2BIG;
+	add("/many", 2, 0);
+	work();
+	assert_int_equal(finish().num_files, 1);
+	assert_string_equal(finish().first_path, "/many");
+	find_error = 0;
+}
+
 static void an_overwritten_file_is_not_probed(void **state _unused_)
 {
 	add("/rewritten", 2, 0);
@@ -471,12 +481,12 @@ static void a_user_leaves_files_to_others(void **state _unused_)
 
 static void a_user_leaves_sites_to_others(void **state _unused_)
 {
-	num_functions = ALLOCATOR_MAX_FUNCTIONS;
+	num_functions = 64;
 	add_many(10, 10, USER);
 	assert_int_equal(finish().num_followed, 8);
 	add_many(1000, 20, 0);
 	assert_int_equal(attached[2].num_sites,
-			 PROBE_MAX_LATE_SITES / ALLOCATOR_MAX_FUNCTIONS * ALLOCATOR_MAX_FUNCTIONS);
+			 PROBE_MAX_LATE_SITES / num_functions * num_functions);
 }
 
 static void users_of_one_program_have_no_shares(void **state _unused_)
@@ -638,6 +648,7 @@ int main(void)
 		TEST(files_that_cannot_be_read_are_counted),
 		TEST(programs_without_a_known_allocator_are_counted),
 		TEST(a_copy_is_not_the_mapped_file),
+		TEST(a_file_with_too_many_functions_is_counted),
 		TEST(an_overwritten_file_is_not_probed),
 		TEST(a_silent_process_keeps_all_from_being_probed),
 		TEST(a_refused_probe_is_counted),

@@ -391,7 +391,7 @@ static void no_more_functions_are_probed_than_are_bearable(_unused_ void **state
 	uint64_t text;
 
 	for (size_t i = 0; i <= ALLOCATOR_MAX_FUNCTIONS; i++)
-		symbols[i] = (struct wanted_symbol){"malloc", 0x100 + i * 16, 16, STT_FUNC, 1};
+		symbols[i] = (struct wanted_symbol){"malloc", 0x100 + i * 8, 8, STT_FUNC, 1};
 	assert_int_equal(find(symbols, &found, &text), -E2BIG);
 	symbols[ALLOCATOR_MAX_FUNCTIONS].name = NULL;
 	assert_int_equal(find(symbols, &found, &text), 0);
