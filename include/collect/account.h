@@ -328,7 +328,8 @@ struct late_allocators {
 	uint64_t max_delay_ns; /* longest time from the mapping of a followed one to its probes */
 	uint32_t num_files;    /* not followed: all of their allocations are missing */
 	uint32_t num_unread; /* files without a look into them, also those that were gone at once */
-	uint32_t num_unknown; /* programs that use no libraries and have no known allocator */
+	/* Programs with an unknown allocator: in Go, or without libraries and a known one. */
+	uint32_t num_unknown;
 	/* NULL: no file; borrowed from the recorder. */
 	const char *first_path; /* not followed */
 	const char *first_followed_path;

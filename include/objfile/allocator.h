@@ -44,6 +44,7 @@ struct allocator_function {
 
 struct allocator {
 	ARRAY(struct allocator_function) functions; /* each file offset once, in order */
+	bool has_unknown; /* beside them, the file has another allocator: that of Go */
 };
 void allocator_release(struct allocator *allocator);
 
@@ -54,7 +55,7 @@ void allocator_release(struct allocator *allocator);
  * machine  see function_argument_get()
  *
  * Returns 0, -ENOENT (not an allocator), -ENODATA (not one that is known, in a program that uses no
- * libraries), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
+ * libraries, or in Go code), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
  */
 _must_check_ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret);
 

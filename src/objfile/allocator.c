@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
+#include "objfile/go_table.h"
 #include "objfile/instruction_flow.h"
 #include "objfile/plt.h"
 
@@ -433,12 +434,14 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
 	struct allocator_file file = {.objfile = objfile, .machine = machine};
+	struct go_table go;
 	int err = 0;
 
 	for (size_t i = 0; i < num_elfs && !err; i++)
 		err = objfile_for_each_symbol(elfs[i], visit_symbol, &file);
+	file.found.has_unknown = go_table_find(objfile_get_elf(objfile), &go);
 	if (!err && !file.has_malloc)
-		err = uses_no_libraries(objfile) ? -ENODATA : -ENOENT;
+		err = file.found.has_unknown || uses_no_libraries(objfile) ? -ENODATA : -ENOENT;
 	if (err) {
 		allocator_release(&file.found);
 		return err;

@@ -659,11 +659,10 @@ static void warn_of_late_allocators(const struct late_allocators *late)
 			    late->num_unread, late->num_unread == 1 ? "" : "s",
 			    late->num_unread == 1 ? "was" : "were");
 	if (late->num_unknown)
-		log_warning("no known allocator is in %" PRIu32
-			    " program%s that use%s no libraries "
+		log_warning("%" PRIu32 " program%s %s an unknown allocator, such as that of Go "
 			    "(%s%s): %s allocations are not counted",
 			    late->num_unknown, late->num_unknown == 1 ? "" : "s",
-			    late->num_unknown == 1 ? "s" : "", late->first_unknown_path,
+			    late->num_unknown == 1 ? "has" : "have", late->first_unknown_path,
 			    late->num_unknown == 1 ? "" : ", ...",
 			    late->num_unknown == 1 ? "its" : "their");
 }

@@ -78,7 +78,7 @@ struct elf_probe_points {
 
 struct elf_allocator_functions {
 	uint32_t num_functions;
-	uint32_t padding;
+	uint32_t has_unknown;
 	struct allocator_function functions[ALLOCATOR_MAX_FUNCTIONS];
 };
 

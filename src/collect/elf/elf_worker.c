@@ -294,6 +294,7 @@ static int find_allocator(int fd, struct elf_allocator_functions *ret)
 	if (err)
 		return err;
 	ret->num_functions = (uint32_t)found.functions.length;
+	ret->has_unknown = found.has_unknown;
 	for (size_t i = 0; i < found.functions.length; i++)
 		ret->functions[i] = found.functions.items[i];
 	allocator_release(&found);
@@ -791,6 +792,7 @@ int elf_worker_find_allocator(struct elf_worker *worker, const struct elf_source
 		}
 		*added = answer.allocator.functions[i];
 	}
+	found.has_unknown = answer.allocator.has_unknown;
 	*ret = found;
 	return 0;
 }

@@ -119,7 +119,7 @@ static void count_missed(struct allocator_follower *follower, const struct follo
 	pthread_mutex_unlock(&follower->lock);
 }
 
-/* A program that uses no libraries has no known allocator. */
+/* A program that uses no libraries has no known allocator, or one that is written in Go. */
 static void count_unknown(struct allocator_follower *follower, const char *path)
 {
 	char *masked = strdup(path);
@@ -177,7 +177,7 @@ static int look_into(struct allocator_follower *follower, const struct follower_
 
 	if (err == -ETIMEDOUT || err == -ECANCELED || err == -ENOMEM)
 		count_unread(follower, 1);
-	if (err == -ENODATA)
+	if (err == -ENODATA || (!err && ret->has_unknown))
 		count_unknown(follower, job->path);
 	return err;
 }

@@ -67,7 +67,7 @@ struct probe {
 	/* For allocators: */
 	struct allocator_probes allocators;
 	struct mapped_files looked_at; /* files with and without one */
-	/* The programs of these that use no libraries and have no known one; sorted. */
+	/* The programs of these that have an unknown one (struct late_allocators); sorted. */
 	struct mapped_files unknown;
 };
 

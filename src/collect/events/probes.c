@@ -370,10 +370,11 @@ static int look_into_file(int fd, const char *path, void *context)
 	int has_room;
 	int err = elf_worker_find_allocator(search->locator->worker, &file, &found);
 
-	if (err == -ENODATA)
+	if (err == -ENODATA || (!err && found.has_unknown))
 		err = mapped_files_remember(&probe->unknown, fd) == -ENOMEM ? -ENOMEM : err;
 	search->event->num_too_large += err == -E2BIG;
 	if (err) {
+		allocator_release(&found);
 		close(fd);
 		return err == -ENOMEM ? err : 0;
 	}

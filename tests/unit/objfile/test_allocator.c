@@ -10,6 +10,7 @@
 /* clang-format off */
 #include "unit.h"
 #include "elf_writer.h"
+#include "go_table_writer.h"
 /* clang-format on */
 
 #define TEXT_ADDRESS 0x1000
@@ -22,7 +23,8 @@ struct wanted_symbol {
 	uint16_t section; /* 0: it is somewhere else */
 };
 
-static uint16_t file_type; /* 0: ET_DYN */
+static uint16_t file_type;    /* 0: ET_DYN */
+static struct text *go_table; /* NULL: it has no Go code */
 
 /* The allocator of a file with these symbols. Returns what allocator_find() does. */
 static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint64_t *ret_text)
@@ -89,6 +91,11 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 						     .address = TEXT_ADDRESS,
 						     .data = text,
 						     .size = sizeof(text)});
+	if (go_table)
+		elf_writer_add(&writer, (struct elf_section){.name = ".gopclntab",
+							     .type = SHT_PROGBITS,
+							     .data = go_table->data,
+							     .size = go_table->length});
 	elf_writer_add_symbols(&writer, bytes.data, bytes.length, names.data, names.length);
 	fd = elf_writer_open(&writer);
 	assert_int_equal(objfile_open(fd, "/test", NULL, &objfile, NULL), 0);
@@ -366,6 +373,35 @@ static void a_program_without_libraries_and_malloc_is_known_as_such(_unused_ voi
 	assert_int_equal(find(symbols, &found, &text), -ENOENT);
 }
 
+/* Go has an allocator of its own, whatever else a program uses. */
+static void go_code_has_an_unknown_allocator(_unused_ void **state)
+{
+	static const struct wanted_symbol main_only[] = {{"main", 0x100, 0x40, STT_FUNC, 1},
+							 {NULL, 0, 0, 0, 0}};
+	static const struct wanted_symbol with_malloc[] = {{"malloc", 0x100, 0x40, STT_FUNC, 1},
+							   {NULL, 0, 0, 0, 0}};
+	struct go_table_writer go = {.version = GO_1_20,
+				     .text_start = TEXT_ADDRESS,
+				     .header_text_start = TEXT_ADDRESS,
+				     .end = TEXT_ADDRESS + 0x100};
+	struct text bytes;
+	struct allocator found;
+	uint64_t text;
+
+	go_table_writer_add(&go, "main.main", TEXT_ADDRESS, NULL, 0);
+	bytes = go_table_writer_write(&go);
+	go_table = &bytes;
+	assert_int_equal(find(main_only, &found, &text), -ENODATA);
+	assert_int_equal(find(with_malloc, &found, &text), 0);
+	assert_true(found.has_unknown);
+	allocator_release(&found);
+	go_table = NULL;
+	assert_int_equal(find(with_malloc, &found, &text), 0);
+	assert_false(found.has_unknown);
+	allocator_release(&found);
+	text_release(&bytes);
+}
+
 static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **state)
 {
 	static const struct wanted_symbol imports[] = {
@@ -415,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_jump_to_another_function_is_found),
 		cmocka_unit_test(hooks_of_glibc_are_found),
 		cmocka_unit_test(a_program_without_libraries_and_malloc_is_known_as_such),
+		cmocka_unit_test(go_code_has_an_unknown_allocator),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
 	};
