@@ -322,6 +322,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 					__u64 subject, __u64 time_ns)
 {
 	struct scratch *scratch = get_scratch();
+	enum send_result result;
 
 	if (!scratch)
 		return; /* impossible */
@@ -345,11 +346,14 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 		scratch->sample.user_stack = send_caller(ctx, scratch, earlier);
 		if (!scratch->sample.user_stack) {
 			counter->sends.lost_ring_stack++;
+			counter->lost_weight += weight;
 			return;
 		}
 	}
-	count_send(&counter->sends,
-		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED));
+	result = send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED);
+	if (result != SEND_DONE)
+		counter->lost_weight += weight;
+	count_send(&counter->sends, result);
 }
 
 /*
@@ -480,12 +484,14 @@ static __always_inline void handle_allocation(struct user_registers *ctx, struct
 		return;
 	}
 	outer = find_outer_call(ctx, mine, weight);
-	if (outer == NO_CALL)
+	if (outer == NO_CALL) {
 		counter->weightless++;
-	else if (is_live && !take_slot(&slot))
+	} else if (is_live && !take_slot(&slot)) {
 		counter->lost_block++;
-	else
+		counter->lost_weight += points;
+	} else {
 		take_sample(ctx, counter, pid_tgid, points, outer, true, slot, 0, 0);
+	}
 }
 
 /*

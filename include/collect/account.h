@@ -283,7 +283,8 @@ struct event_counts {
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
 	uint64_t scaled_weight; /* its estimate with gaps filled; differs only if times have gaps */
-	uint64_t rest; /* of hits that a program counts: after the last sample of each CPU */
+	uint64_t rest;        /* of hits that a program counts: after the last sample of each CPU */
+	uint64_t lost_weight; /* of lost samples; for live memory, freed or not */
 };
 
 /* Outcome for the interpreter's frames in a sample of a process that runs an interpreter. */

@@ -265,11 +265,12 @@ struct wire_counters {
 	wire_u64 unfinished;   /* for events weighted by time: the end was not seen */
 	wire_u64 below_period; /* for tracepoints: not enough yet for a sample */
 	struct wire_sends sends;
-	wire_u64 lost_block; /* no room for memory that may be live */
-	wire_u64 unfollowed; /* not of a run: new threads that could not be remembered */
-	wire_u64 outside;    /* of those filtered: targets that our pid namespace does not show */
+	wire_u64 lost_block;  /* no room for memory that may be live */
+	wire_u64 lost_weight; /* of lost samples of events, which is in no other count */
+	wire_u64 unfollowed;  /* not of a run: new threads that could not be remembered */
+	wire_u64 outside;     /* of those filtered: targets that our pid namespace does not show */
 };
-_Static_assert(sizeof(struct wire_counters) == 112,
+_Static_assert(sizeof(struct wire_counters) == 120,
 	       "struct wire_counters is part of the wire format");
 
 /*

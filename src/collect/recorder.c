@@ -1339,6 +1339,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.weight = ingested.weight,
 		.scaled_weight = scale_weight(&times, ingested.weight),
 		.rest = rest,
+		.lost_weight = seen.lost_weight + ingested.lost_weight,
 	};
 }
 

@@ -351,10 +351,10 @@ static void print_events(const struct account *account, struct text *ret)
 			    ", \"live\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
 			    ", \"enabled_ns\": %" PRIu64 ", \"running_ns\": %" PRIu64
 			    ", \"weight\": %" PRIu64 ", \"scaled_weight\": %" PRIu64
-			    ", \"rest\": %" PRIu64 "}",
+			    ", \"rest\": %" PRIu64 ", \"lost_weight\": %" PRIu64 "}",
 			    counts->live, counts->oldest_ns, counts->times.enabled_ns,
 			    counts->times.running_ns, counts->weight, counts->scaled_weight,
-			    counts->rest);
+			    counts->rest, counts->lost_weight);
 	}
 	text_append_string(ret, "],\n");
 }

@@ -107,6 +107,19 @@ static void append_weight(struct text *text, const struct event_counts *event, u
 		text_append_string(text, " bytes");
 }
 
+/* The share of lost samples is another one if they have weights. */
+static void append_lost_weight(struct text *text, const struct event_counts *event)
+{
+	if (!event->lost_weight)
+		return;
+	text_append_string(text, event->is_live ? INDENT "up to " : INDENT);
+	append_weight(text, event, event->lost_weight);
+	text_append_string(text, " more (");
+	append_percent(text, event->lost_weight, event->weight + event->lost_weight);
+	text_printf(text, ") %s lost with %s samples\n", event->is_live ? "may be" : "are",
+		    event->is_live ? "their" : "the");
+}
+
 /* Hits after the last sample of each CPU, if they matter: less than a period per CPU. */
 static void append_rest(struct text *text, const struct event_counts *event)
 {
@@ -155,6 +168,7 @@ static void append_events(struct text *text, const struct account *account)
 		append_error_of_parts(text, event);
 		append_rest(text, event);
 		append_unseen(text, event);
+		append_lost_weight(text, event);
 		append_live(text, event);
 		append_gaps(text, event);
 	}

@@ -894,8 +894,10 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 
 	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
 		get_counts(ingest, sample)->unknown_stack++;
-		if (!is_off_cpu(sample))
+		if (!is_off_cpu(sample)) {
 			get_event(ingest, sample)->counts.unknown_stack++;
+			get_event(ingest, sample)->counts.lost_weight += sample->weight;
+		}
 		return 0;
 	}
 	if (!is_in_exec && is_nested_allocation(ingest, sample, process, user)) {

@@ -164,6 +164,7 @@ struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest 
 struct sample_ingest_event {
 	uint64_t samples;
 	uint64_t unknown_stack;
+	uint64_t lost_weight;  /* of these; what a sample has, if it has one */
 	uint64_t nested;       /* left out: calls of an allocator within another one */
 	uint64_t weight;       /* of the samples; for live memory, only of blocks that are live */
 	double weight_squares; /* sum of the squares of the samples' weights */

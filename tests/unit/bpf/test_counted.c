@@ -1274,6 +1274,7 @@ static void blocks_without_a_slot_are_counted(void **state _unused_)
 	assert_int_equal(count_free(), 0);
 	allocate(5000);
 	assert_int_equal(get_counters()->lost_block, 1);
+	assert_int_equal(get_counters()->lost_weight, 5000);
 	assert_int_equal(get_counters()->sends.sent, 2);
 	free_block(0xa000);
 	allocate(5000);

@@ -221,6 +221,7 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		.weight = 8,
 		.scaled_weight = 16,
 		.rest = 9,
+		.lost_weight = 17,
 	};
 
 	account.events = &counts;
@@ -236,7 +237,7 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		"\"unknown_stack\": 4000000, \"preempted\": 12, "
 		"\"skipped\": 80000000, \"block\": 13, \"undelivered\": 0}, \"live\": 14, \"oldest_ns\": 15, "
 		"\"enabled_ns\": 70, \"running_ns\": 35, "
-		"\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9}],\n");
+		"\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9, \"lost_weight\": 17}],\n");
 }
 
 static void waits_have_an_account_of_their_own(_unused_ void **state)

@@ -179,7 +179,8 @@ static void an_estimated_sum_has_its_error(_unused_ void **state)
 					   .scaled_weight = 5000},
 		     "represent 5,000 bytes (± 20 %)\n");
 	assert_event((struct event_counts){.is_estimated = true}, "represent 0 bytes\n");
-	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "represent 7 bytes\n");
+	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7},
+		     "represent 7 bytes\n");
 }
 
 static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
@@ -203,6 +204,26 @@ static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ v
 		     "represent 1.000 s\n               0.500 s more followed the last sample");
 	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
 		     "represent 1,000 bytes\n  lost");
+}
+
+/* A few large allocations may be most of the bytes. */
+static void the_share_of_lost_weight_is_reported(_unused_ void **state)
+{
+	assert_event(
+		(struct event_counts){.unit = "bytes",
+				      .weight = 1000,
+				      .scaled_weight = 1000,
+				      .lost_weight = 3000},
+		"represent 1,000 bytes\n               3,000 bytes more (75.0%) are lost with the samples\n"
+		"  lost");
+	assert_event(
+		(struct event_counts){.unit = "bytes",
+				      .is_live = true,
+				      .weight = 1000,
+				      .scaled_weight = 1000,
+				      .lost_weight = 1000},
+		"represent 1,000 bytes\n               up to 1,000 bytes more (50.0%) may be lost with "
+		"their samples\n");
 }
 
 static void nothing_lost_is_reported_too(_unused_ void **state)
@@ -741,6 +762,7 @@ int main(void)
 		cmocka_unit_test(an_estimated_sum_has_its_error),
 		cmocka_unit_test(parts_of_an_exact_sum_have_an_error),
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
+		cmocka_unit_test(the_share_of_lost_weight_is_reported),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(user_stacks_are_reported_with_what_they_lack),
 		cmocka_unit_test(samples_without_user_stacks_are_reported_alone),
