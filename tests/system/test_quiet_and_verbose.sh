@@ -17,3 +17,6 @@ grep -q '^wrote ' "$TMPDIR/err" || fail "no summary with -v: $(cat "$TMPDIR/err"
 [[ ! -s $TMPDIR/out ]] || fail "wrote to standard output"
 # No progress and no colour where there is no terminal.
 ! grep -q $'[\r\033]' "$TMPDIR/err" || fail "control characters in: $(cat -v "$TMPDIR/err")"
+# Samples that are in no stack are told of.
+run --user-stacks none --root none
+grep -q 'have no frames' "$TMPDIR/err" || fail "no word of samples without frames: $(cat "$TMPDIR/err")"

@@ -431,6 +431,10 @@ int record_options_check(const struct record_options *options)
 		log_error("--flush does not work with --zones");
 		return -EINVAL;
 	}
+	if (options->user_stacks == USER_STACKS_NONE &&
+	    options->outputs.tree.root == TREE_ROOT_NONE)
+		log_warning("--root none with --user-stacks none: samples in user mode have no "
+			    "frames, and are missing in folded stacks and flame graphs");
 	return 0;
 }
 
