@@ -118,7 +118,7 @@ bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 	LOSS(BLOCK, "block", LOSS_OF_TICKS,                                                        \
 	     "allocations lost: too many live at a time; a larger -c loses less")                  \
 	LOSS(UNDELIVERED, "undelivered", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                       \
-	     "ticks were not delivered: the kernel throttled them, or the CPU was not running")    \
+	     "ticks were not delivered: the kernel throttled them, or the CPU slept")              \
 	LOSS(UNREAD, "unread", LOSS_OF_WAITS,                                                      \
 	     "samples lost: memory of sleeping threads read too late")
 

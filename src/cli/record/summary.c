@@ -19,7 +19,8 @@
 #define DEFAULT_COLUMNS 80
 #define INDENT          "               "
 /* Columns of a row of the top list besides the name. */
-#define ROW_COLUMNS 12
+#define ROW_COLUMNS  12
+#define THROTTLED_HZ 10000
 /* After a number. */
 #define KERNEL_ONLY "samples have none: kernel threads, or threads that start or exit"
 /* Less would be shown as 0.00 s. */
@@ -338,10 +339,14 @@ static void append_frames(struct text *text, const struct summary *summary,
 						"CAP_SYSLOG\n");
 }
 
-/* Whether more than one percent of the ticks were not delivered. */
-static bool lacks_ticks(const struct recorder_account *ticks)
+/*
+ * Whether the kernel throttles the ticks. At lower frequencies some are missing where a CPU sleeps
+ * too deeply for them, and no sample with them.
+ */
+static bool is_throttled(const struct account *account)
 {
-	return ticks->lost[LOSS_UNDELIVERED] > ticks->fired / 100;
+	return account->frequency_hz >= THROTTLED_HZ &&
+	       account->ticks.lost[LOSS_UNDELIVERED] > account->ticks.fired / 100;
 }
 
 static const char *describe_no_loss(const struct account *account, const struct trace_losses *trace)
@@ -366,7 +371,7 @@ static void append_lost(struct text *text, const struct account *account,
 		      "missing in the trace: set TMPDIR to a directory with room");
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
-	if (account->ticks.lost[LOSS_RING_SAMPLE] || lacks_ticks(&account->ticks))
+	if (account->ticks.lost[LOSS_RING_SAMPLE] || is_throttled(account))
 		text_append_string(
 			text,
 			INDENT "take fewer samples, by a lower -F or a larger -c, to lose less\n");
@@ -697,7 +702,7 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 	}
 	text_append_string(ret, ", lost ");
 	table_append_count(ret, account_sum_lost_samples(account), 0);
-	if (lacks_ticks(&account->ticks)) {
+	if (is_throttled(account)) {
 		text_append_string(ret, ", ");
 		append_percent(ret, account->ticks.lost[LOSS_UNDELIVERED], account->ticks.fired);
 		text_append_string(ret, " of the ticks were not delivered");
