@@ -418,9 +418,14 @@ static void calls_that_do_not_return_leave_nothing(void **state _unused_)
 	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 	make_call(&registers, 231, 0);
 	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
-	registers = (struct user_registers){.orig_ax = 252, .cs = USER_CODE_OF_32_BITS};
-	on_start(NULL);
-	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	for (size_t i = 0; i < 2; i++) {
+		registers = (struct user_registers){.orig_ax = 11, .cs = USER_CODE_OF_32_BITS};
+		on_start(NULL);
+		assert_int_equal(fake_map_find(&calls)->num_entries, 1);
+		registers.orig_ax = i ? 252 : 1;
+		on_start(NULL);
+		assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	}
 }
 
 static unsigned int num_disabled;

@@ -668,6 +668,16 @@ static void programs_without_a_known_allocator_are_remembered(void **state _unus
 	assert_int_equal(get_probe()->unknown.seen.length, 1);
 	allocator_error = 0;
 	assert_int_equal(locate_all(), 0);
+	assert_int_equal(events.events.items[0].num_too_large, 0);
+}
+
+static void allocators_with_too_many_functions_are_counted(void **state _unused_)
+{
+	be_allocator();
+	num_mapped = 2;
+	allocator_error = -E2BIG;
+	expect_error(-EINVAL, "no program has malloc");
+	assert_true(events.events.items[0].num_too_large > 0);
 }
 
 static void too_many_allocators_are_refused_or_left_out(void **state _unused_)
@@ -769,6 +779,7 @@ int main(void)
 		TEST(functions_of_allocators_are_sites),
 		TEST(without_allocators_there_is_nothing_to_probe),
 		TEST(programs_without_a_known_allocator_are_remembered),
+		TEST(allocators_with_too_many_functions_are_counted),
 		TEST(too_many_allocators_are_refused_or_left_out),
 		TEST(libraries_of_the_machine_are_looked_at),
 		TEST(programs_of_a_command_are_looked_at),

@@ -37,6 +37,17 @@ static void weights_count_for_samples(void **state _unused_)
 		      "t;main 5\n");
 }
 
+static void strictly_a_malformed_sample_is_refused(void **state _unused_)
+{
+	static const char text[] = PROFILE("\"stack\":[0,1],\"weight\":[5,\"\\u0034\"]");
+	struct imported imported = {.import.is_strict = true};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), -EBADMSG);
+	assert_string_equal(imported.import.error.message,
+			    "FILE: at byte 177: a sample without a weight");
+	imported_release(&imported);
+}
+
 static void milliseconds_become_nanoseconds(void **state _unused_)
 {
 	static const char text[] =
@@ -400,6 +411,7 @@ int main(void)
 		cmocka_unit_test(a_list_of_frames_is_bounded),
 		cmocka_unit_test(samples_name_their_stacks),
 		cmocka_unit_test(weights_count_for_samples),
+		cmocka_unit_test(strictly_a_malformed_sample_is_refused),
 		cmocka_unit_test(milliseconds_become_nanoseconds),
 		cmocka_unit_test(modules_files_lines_and_threads_are_kept),
 		cmocka_unit_test(newer_versions_share_tables_and_flag_what_is_there),
