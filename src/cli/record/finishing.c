@@ -613,6 +613,22 @@ static bool can_start_over(struct finishing *finishing)
 				 : !outputs_rewind(recording->outputs);
 }
 
+/* Events may have happened that no sample was taken of. */
+static void explain_no_samples(const struct recording *recording)
+{
+	const struct account *account = &recording->account;
+
+	for (size_t i = 0; i < account->num_events; i++) {
+		if (account->events[i].below_period) {
+			log_warning(
+				"no samples: fewer events happened in the target than make one; "
+				"a smaller -c takes more, and -c 1 one of each");
+			return;
+		}
+	}
+	target_hints_explain_no_samples(recording->options, account->ticks.duration_ns);
+}
+
 static void warn_of_truncated_names(const struct process_table_stats *stats)
 {
 	char others[64] = "";
@@ -734,7 +750,6 @@ int recording_finish(struct recording *recording, int stop_fd)
 	warn_of_left_probes(&recording->account.ticks.left_probes);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)
-		target_hints_explain_no_samples(recording->options,
-						recording->account.ticks.duration_ns);
+		explain_no_samples(recording);
 	return status;
 }

@@ -128,9 +128,8 @@ static void append_rest(struct text *text, const struct event_counts *event)
 		return;
 	text_append_string(text, INDENT);
 	append_weight(text, event, event->rest);
-	text_append_string(
-		text,
-		" more followed the last sample and are in no stack; a smaller -c leaves less\n");
+	text_printf(text, " more %s in no stack; a smaller -c leaves less\n",
+		    event->samples ? "followed the last sample and are" : "are");
 }
 
 /* Calls and requests whose time is unknown. */

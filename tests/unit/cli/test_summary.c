@@ -195,16 +195,21 @@ static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
 static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
 {
 	assert_event(
-		(struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
+		(struct event_counts){
+			.samples = 1, .weight = 1000, .scaled_weight = 1000, .rest = 10},
 		"represent 1,000 bytes\n               10 bytes more followed the last sample and are in "
 		"no stack");
 	assert_event((struct event_counts){.unit = "nanoseconds",
+					   .samples = 1,
 					   .weight = 1000000000,
 					   .scaled_weight = 1000000000,
 					   .rest = 500000000},
 		     "represent 1.000 s\n               0.500 s more followed the last sample");
 	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
 		     "represent 1,000 bytes\n  lost");
+	assert_event(
+		(struct event_counts){.rest = 10},
+		"represent 0 bytes\n               10 bytes more are in no stack; a smaller -c");
 }
 
 /* A few large allocations may be most of the bytes. */
