@@ -187,7 +187,7 @@ static void append_ticks(struct text *text, const struct summary *summary)
 	if (ticks->idle) {
 		text_append_string(text, "; idle: ");
 		table_append_count(text, ticks->idle, 0);
-		text_append_string(text, " ticks");
+		text_append_string(text, summary->account->num_events ? " events" : " ticks");
 	}
 	text_append_char(text, '\n');
 }
