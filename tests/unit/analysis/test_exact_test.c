@@ -1,5 +1,6 @@
 #include "analysis/exact_test.h"
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -66,6 +67,19 @@ static void large_numbers_are_taken(void **state _unused_)
 	assert_true(get_chance(5e8, 1e10, 5.001e8, 1e10) < 0.05);
 	assert_true(get_chance(5e8, 1e10, 5.0001e8, 1e10) > 0.05);
 	assert_true(get_chance(1, 1e10, 9e9, 1e10) < 1e-300);
+	assert_true(get_chance(3e8, 1e9, 7e8, 1e9) < 1e-300);
+	assert_near(get_chance(3e15, 1e16, 3e15, 1e16), 1);
+	assert_true(get_chance(3e15, 1e16, 7e15, 1e16) < 1e-300);
+	assert_true(get_chance(0x1p63, 0x1p64, 1, 0x1p64) < 1e-300);
+	assert_near(exact_test_get_least_chance(&(struct exact_counts){3e15, 7e15, 1e16, 1e16}), 0);
+}
+
+/* Just below the limit, where it is exact, it is that of the normal distribution. */
+static void large_numbers_have_the_same_chance(void **state _unused_)
+{
+	double chance = get_chance(1e8 + 2e4, 1e9, 1e8, 1e9);
+
+	assert_true(fabs(chance - erfc(1e4 / sqrt(9e7))) < 1e-3);
 }
 
 /* One sample of two recordings of the same length is in one of them for certain. */
@@ -85,6 +99,7 @@ int main(void)
 		cmocka_unit_test(nothing_known_is_chance),
 		cmocka_unit_test(chance_shrinks_as_the_change_grows),
 		cmocka_unit_test(large_numbers_are_taken),
+		cmocka_unit_test(large_numbers_have_the_same_chance),
 		cmocka_unit_test(few_samples_cannot_be_a_change),
 	};
 
