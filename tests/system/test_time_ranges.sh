@@ -33,6 +33,14 @@ if grep -q 'counts at its end' "$TMPDIR/err"; then
     fail "a recording without durations: $(cat "$TMPDIR/err")"
 fi
 
-# A trace has waits by their ends only: that is said.
-"$STACKWIDE" report "$TMPDIR/sleep.pftrace" --metric blocked --include time:1s..2s >/dev/null 2>"$TMPDIR/err" || true
-grep -q 'counts at its end' "$TMPDIR/err" || fail "a range without durations: $(cat "$TMPDIR/err")"
+# A trace has waits by their ends only: that is said, also beside a file that has more.
+for others in '' "$TMPDIR/sleep.html"; do
+    "$STACKWIDE" report ${others:+"$others"} "$TMPDIR/sleep.pftrace" --metric blocked --include time:1s..2s >/dev/null 2>"$TMPDIR/err" || true
+    grep -q 'counts at its end' "$TMPDIR/err" || fail "a range without durations, beside '$others': $(cat "$TMPDIR/err")"
+done
+# Short calls need none.
+record -e syscall-time -c 1 -o "$TMPDIR/short.html" -- sleep 0
+"$STACKWIDE" report "$TMPDIR/short.html" --include time:0..5s >/dev/null 2>"$TMPDIR/err" || fail "short calls: $(cat "$TMPDIR/err")"
+if grep -q 'counts at its end' "$TMPDIR/err"; then
+    fail "short calls with durations: $(cat "$TMPDIR/err")"
+fi

@@ -87,22 +87,36 @@ int time_filter_add(struct text *lines, const char *filter, bool excludes)
 	return lines->failed ? -ENOMEM : 0;
 }
 
-/* Whether the metric's samples have times, but no durations. */
-static bool has_moments_only(const struct profile *profile, uint32_t metric)
+enum durations {
+	DURATIONS_UNNEEDED, /* nothing was longer than times are apart */
+	DURATIONS_MISSING,
+	DURATIONS_KNOWN,
+};
+
+/* Whether a source lacks the durations of a metric. Without memory there is no warning. */
+static bool lacks_durations(const struct profile *profile, uint32_t metric)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(profile);
-	bool has_moments = false;
+	uint64_t resolution_ns = timestamps_get_resolution_ns(timestamps);
+	uint32_t num_sources = profile_count_sources(profile);
+	_cleanup_free_ uint8_t *durations = calloc((size_t)num_sources + 1, sizeof(*durations));
 
-	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+	for (size_t i = 0; durations && i < timestamps_count(timestamps); i++) {
 		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		const struct sample *sample = profile_get_sample(profile, timestamp->sample);
+		uint32_t source = profile_get_thread(profile, sample->thread)->source;
 
-		if (profile_get_sample(profile, timestamp->sample)->metric != metric)
+		if (sample->metric != metric || source > num_sources)
 			continue;
 		if (timestamp->duration)
-			return false;
-		has_moments = true;
+			durations[source] = DURATIONS_KNOWN;
+		else if (timestamp->weight > 2 * resolution_ns && !durations[source])
+			durations[source] = DURATIONS_MISSING;
 	}
-	return has_moments;
+	for (uint32_t i = 0; durations && i <= num_sources; i++)
+		if (durations[i] == DURATIONS_MISSING)
+			return true;
+	return false;
 }
 
 /* Not every format has the durations of waits and calls. */
@@ -114,9 +128,9 @@ static void warn_of_moments(const struct profile *profile)
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
 		uint32_t metric = profile_find_metric(profile, names[i]);
 
-		if (metric == METRIC_NONE || !has_moments_only(profile, metric))
+		if (metric == METRIC_NONE || !lacks_durations(profile, metric))
 			continue;
-		log_warning("%s counts at its end, as the input has no durations: a range may lack "
+		log_warning("%s counts at its end, as an input has no durations: a range may lack "
 			    "its start; record to .html",
 			    names[i]);
 		return;

@@ -138,7 +138,7 @@ static void append_unseen(struct text *text, const struct event_counts *event)
 	append_reason(text, event->unfinished, "more have no time: their end was not seen");
 	append_reason(text, event->unseen_begin,
 		      "more have no time: they started before the recording, or their start was "
-		      "not seen");
+		      "not seen\n" INDENT "(seccomp may have refused them)");
 }
 
 /* For memory: freed allocations are no part of the profile. */
