@@ -25,7 +25,7 @@ _must_check_ int file_version_read(int fd, struct file_version *ret);
 /* Equal size and modification time: the same content, unless the time was set back. */
 bool file_version_looks_same(const struct file_version *a, const struct file_version *b);
 
-/* Certainly the same content: the time of its last change is equal, too. */
+/* Certainly the same content: equal ctime, too. */
 bool file_version_is_same(const struct file_version *a, const struct file_version *b);
 
 /*

@@ -277,7 +277,7 @@ struct inode_key {
 	bool is_memory; /* not ELF: another such file matches in any version */
 };
 
-/* Without a watch, the time of its last change is the only proof. */
+/* Without a watch, only an equal ctime proves that it is the same. */
 static bool has_version(const struct mapped_file *file, const struct file_version *known,
 			const struct file_version *version)
 {

@@ -132,7 +132,7 @@ static void append_rest(struct text *text, const struct event_counts *event)
 		    event->samples ? "followed the last sample and are" : "are");
 }
 
-/* Calls and requests whose time is unknown. */
+/* Calls and requests without a known time. */
 static void append_unseen(struct text *text, const struct event_counts *event)
 {
 	append_reason(text, event->unfinished, "more have no time: their end was not seen");

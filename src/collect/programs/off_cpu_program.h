@@ -49,7 +49,7 @@ void off_cpu_program_start(struct off_cpu_program *program);
 /* No wait is counted from now on. */
 void off_cpu_program_end(struct off_cpu_program *program);
 /*
- * After that: afterwards no CPU is inside the program any more, and all its records are in the rings.
+ * Stop after off_cpu_program_end(): then no CPU runs the program, and the rings hold all its records.
  *
  * ring_fd  the first of the rings
  *

@@ -978,7 +978,7 @@ static void a_jump_out_of_a_function_with_a_probed_return_counts_once(void **sta
 	assert_int_equal(get_counters()->weightless, 1);
 }
 
-/* What the program has asked for counts. */
+/* The size that the program has asked for counts. */
 static void a_jump_to_another_file_may_ask_for_more(void **state _unused_)
 {
 	use_wrapper(2);

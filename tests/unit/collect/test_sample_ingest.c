@@ -1079,7 +1079,7 @@ static void a_system_call_is_spread_over_its_time(void **state)
 	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
 	assert_int_equal(get_only_time(fixture, name)->time_ns, 30 * NS_PER_MS);
 	assert_int_equal(get_only_time(fixture, name)->duration, 20);
-	/* What belongs to the last sample of the CPU is of its time. */
+	/* The rest belongs to the last sample of the CPU, and has its time. */
 	sample.time_ns = 90 * NS_PER_MS;
 	sample.call = 2;
 	sample.duration_ms = 0;
