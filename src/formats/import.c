@@ -13,12 +13,22 @@
 #define MAX_MALFORMED_WARNINGS 5
 #define MAX_NAME_BYTES         200 /* of a file, in a message */
 
+#define MAX_REASON_BYTES 256
+
+/* A name out of the file may be in it: no escape sequences for the terminal, and one line. */
+_printf_(2, 0) static void print_reason(char ret[MAX_REASON_BYTES], const char *format,
+					va_list args)
+{
+	vsnprintf(ret, MAX_REASON_BYTES, format, args);
+	text_mask_controls(ret);
+}
+
 _printf_(3, 0) static int fail(struct import *import, const char *position, const char *format,
 			       va_list args)
 {
-	char reason[256];
+	char reason[MAX_REASON_BYTES];
 
-	vsnprintf(reason, sizeof(reason), format, args);
+	print_reason(reason, format, args);
 	return error_set(&import->error, -EBADMSG, "%.*s%s: %s", MAX_NAME_BYTES, import->name,
 			 position, reason);
 }
@@ -71,10 +81,7 @@ static void print_member_position(char *position, const struct import *import, c
 
 	snprintf(position, MEMBER_POSITION_BYTES, "%s%.100s: at byte %" PRIu64,
 		 has_slash ? "" : "/", member, offset);
-	/* Names in an archive are foreign bytes: no escape sequences for the terminal. */
-	for (char *c = position; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	text_mask_controls(position); /* names in an archive are foreign bytes */
 }
 
 int import_fail_member(struct import *import, const char *member, uint64_t offset,
@@ -98,13 +105,13 @@ int import_fail_member(struct import *import, const char *member, uint64_t offse
 _printf_(3, 0) static void warn(struct import *import, const char *position, const char *format,
 				va_list args)
 {
-	char reason[256];
+	char reason[MAX_REASON_BYTES];
 	char line[832];
 
 	import->counts.warnings++;
 	if (!import->warn)
 		return;
-	vsnprintf(reason, sizeof(reason), format, args);
+	print_reason(reason, format, args);
 	snprintf(line, sizeof(line), "%.400s%s: %s", import->name, position, reason);
 	import->warn(import->context, line);
 }
