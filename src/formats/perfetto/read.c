@@ -590,6 +590,7 @@ static void release(struct perfetto_reader *reader)
 	perfetto_clocks_release(&reader->clocks);
 	perfetto_track_table_release(&reader->tracks);
 	perfetto_threads_release(&reader->threads);
+	perfetto_samples_release(&reader->samples);
 	perfetto_slices_release(&reader->slices);
 	perfetto_heaps_release(&reader->heaps);
 	perfetto_sched_release(&reader->sched);
@@ -600,6 +601,7 @@ static void release(struct perfetto_reader *reader)
 static int read_trace(struct perfetto_reader *reader)
 {
 	struct import *import = reader->trace.import;
+	uint32_t first_wait = timeline_count_wait(reader->trace.timeline);
 	int err;
 
 	reader->slices.first_zone = timeline_count_zone(reader->trace.timeline);
@@ -621,7 +623,7 @@ static int read_trace(struct perfetto_reader *reader)
 	err = perfetto_sched_finish(&reader->sched);
 	if (err)
 		return err;
-	err = perfetto_samples_finish(&reader->samples);
+	err = perfetto_samples_finish(&reader->samples, first_wait);
 	if (err)
 		return err;
 	report_losses(reader);

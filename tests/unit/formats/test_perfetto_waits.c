@@ -334,6 +334,77 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	builder_release(&second);
 }
 
+/* The only timestamp of a metric. */
+static void assert_spread(const struct profile *profile, const char *metric, uint64_t start_ms,
+			  uint64_t end_ms)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint32_t id = profile_find_metric(profile, metric);
+	size_t count = 0;
+
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+
+		if (profile_get_sample(profile, timestamp->sample)->metric != id)
+			continue;
+		assert_int_equal(timestamp->time_ns, start_ms * 1000000);
+		assert_int_equal(timestamps_get_end_ns(timestamps, timestamp), end_ms * 1000000);
+		count++;
+	}
+	assert_int_equal(count, 1);
+}
+
+static void assert_wait_is_spread(const struct profile *profile)
+{
+	assert_spread(profile, "blocked", 1000, 3000);
+	assert_spread(profile, "run-queue", 3000, 3500);
+	assert_spread(profile, METRIC_OFFWAKE, 1000, 3000);
+}
+
+/* A wait counts while it lasts: as it was recorded, whether or not the reader wants the slices. */
+static void weights_of_waits_are_spread_over_their_slices(void **state)
+{
+	struct fixture *fixture = *state;
+	struct profile *profile = profile_new();
+	struct import import = {.name = "x", .profile = profile};
+	struct zones_read_result second;
+	struct text trace;
+	struct timeline_wait wait = {.start_ns = 1000000000,
+				     .queued_ns = 3000000000,
+				     .end_ns = 3500000000,
+				     .weight = 2000000000,
+				     .queue_weight = 500000000,
+				     .thread = 1};
+	const char *const more[] = {"run-queue", METRIC_OFFWAKE};
+
+	add_sampled_wait(fixture, "main;read", wait);
+	for (size_t i = 0; i < 2; i++) {
+		struct timeline_sample sample = {
+			.time_ns = wait.end_ns, .weight = 500000000, .thread = wait.thread};
+		uint32_t metric;
+
+		assert_int_equal(profile_add_metric(fixture->result.profile, more[i], "nanoseconds",
+						    &metric),
+				 0);
+		sample.metric = (uint8_t)metric;
+		sample.stack = builder_add_stack(fixture->result.profile, "main;read");
+		assert_int_equal(timeline_add_sample(fixture->result.timeline, &sample, NULL), 0);
+	}
+	trace = builder_write(&format_pftrace, &fixture->result, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	assert_wait_is_spread(second.profile);
+	builder_release(&second);
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	import.data = (const uint8_t *)trace.data;
+	import.size = trace.length;
+	assert_int_equal(format_pftrace.read(&import), 0);
+	assert_wait_is_spread(profile);
+	profile_free(profile);
+	text_release(&trace);
+}
+
 /* As those of samples do, so that the trace can be written again as it was. */
 static void stacks_of_waits_come_back_with_their_addresses(void **state)
 {
@@ -403,6 +474,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_flow_leads_from_the_waker_to_the_run_queue,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waits_come_back_as_they_were_and_are_no_samples,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(weights_of_waits_are_spread_over_their_slices,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_of_waits_come_back_with_their_addresses,
 						set_up, tear_down),

@@ -125,10 +125,15 @@ static void note_metric(struct perfetto_samples *samples, const struct perfetto_
 		is_wait |= string_equals(unit, "nanoseconds") &&
 			   string_equals(profile_get_string(profile, sequence->metric_name),
 					 wait_names[i]);
-	if (is_wait)
+	if (is_wait) {
 		samples->wait_metrics[samples->num_wait_metrics++] = sequence->metric;
-	else if (!string_equals(profile_get_string(profile, sequence->metric_name), METRIC_OFFWAKE))
+	} else if (string_equals(profile_get_string(profile, sequence->metric_name),
+				 METRIC_OFFWAKE)) {
+		samples->woken_metric = sequence->metric;
+		samples->has_woken_metric = true;
+	} else {
 		samples->has_other_metrics = true;
+	}
 }
 
 static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
@@ -213,7 +218,8 @@ static bool is_recording_of_waits(const struct perfetto_samples *samples)
  * Whatever is of other metrics, or other inputs, is left out.
  */
 static int add_to_sums(const struct perfetto_samples *samples, const struct recorded_sums *sums,
-		       const struct sample *sample, uint64_t weight, const uint64_t *time_ns)
+		       const struct sample *sample, uint64_t weight,
+		       const struct timestamp *timestamp)
 {
 	struct import *import = samples->trace->import;
 	struct profile *profile = import->profile;
@@ -228,10 +234,13 @@ static int add_to_sums(const struct perfetto_samples *samples, const struct reco
 	for (int i = !is_clock; i < 2 && !err; i++) {
 		uint32_t metric = i ? sums->wall : sums->cpu;
 
-		err = time_ns ? profile_add_timestamp(profile, sample->thread, sample->stack,
-						      metric, weight, *time_ns)
-			      : profile_add_sample(profile, sample->thread, sample->stack, metric,
-						   weight);
+		err = timestamp ? profile_add_interval(
+					  profile, sample->thread, sample->stack, metric, weight,
+					  timestamp->time_ns,
+					  timestamps_get_end_ns(profile_get_timestamps(profile),
+								timestamp))
+				: profile_add_sample(profile, sample->thread, sample->stack, metric,
+						     weight);
 	}
 	return err == -EOVERFLOW ? import_fail_byte(import, samples->trace->offset,
 						    "the weights of a stack exceed 64 bits")
@@ -260,7 +269,7 @@ static int sum_up(const struct perfetto_samples *samples, const struct recorded_
 	}
 	for (size_t i = 0; i < num_times; i++) {
 		struct sample sample = *profile_get_sample(profile, times[i].sample);
-		int err = add_to_sums(samples, sums, &sample, times[i].weight, &times[i].time_ns);
+		int err = add_to_sums(samples, sums, &sample, times[i].weight, &times[i]);
 
 		if (err)
 			return err;
@@ -309,10 +318,45 @@ static int add_sums(struct perfetto_samples *samples)
 	return 0;
 }
 
-int perfetto_samples_finish(struct perfetto_samples *samples)
+void perfetto_samples_release(struct perfetto_samples *samples)
 {
+	perfetto_timed_waits_release(&samples->timed_waits);
+}
+
+int perfetto_samples_finish(struct perfetto_samples *samples, uint32_t first_wait)
+{
+	int err = perfetto_timed_waits_finish(&samples->timed_waits, samples->trace, first_wait);
+
+	if (err)
+		return err;
 	keep_sampling(samples);
 	return is_recording_of_waits(samples) ? add_sums(samples) : 0;
+}
+
+/* The time of a sample, if it is kept; of a wait, when its slice is known. */
+static int add_time(struct perfetto_samples *samples, uint32_t thread, uint32_t metric,
+		    uint64_t weight, const struct timeline_sample *sample)
+{
+	struct profile *profile = samples->trace->import->profile;
+	struct perfetto_timed_wait wait = {
+		.end_ns = sample->time_ns,
+		.weight = weight,
+		.owner = sample->thread,
+		.thread = thread,
+		.stack = sample->stack,
+		.metric = metric,
+		.is_queued = string_equals(
+			profile_get_string(profile, profile_get_metric(profile, metric)->name),
+			"run-queue"),
+	};
+
+	if (!is_wait_metric(samples, metric) &&
+	    (!samples->has_woken_metric || samples->woken_metric != metric))
+		return profile_add_timestamp(profile, thread, sample->stack, metric, weight,
+					     sample->time_ns);
+	return profile_get_timestamps(profile)
+		       ? perfetto_timed_waits_add(&samples->timed_waits, &wait)
+		       : 0;
 }
 
 /* Add a sample to the profile, perhaps with another weight there, and to the timeline. */
@@ -332,8 +376,7 @@ static int add_weighted(struct perfetto_samples *samples, uint32_t metric, uint6
 					"the weights of a stack exceed 64 bits");
 	if (err)
 		return err;
-	err = profile_add_timestamp(import->profile, thread, sample->stack, metric, weight,
-				    sample->time_ns);
+	err = add_time(samples, thread, metric, weight, sample);
 	if (err)
 		return err;
 	import->counts.records++;

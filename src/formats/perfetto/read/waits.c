@@ -149,8 +149,6 @@ int perfetto_slices_read_wait(struct perfetto_slices *slices, const struct perfe
 	struct timeline_wait *last = get_last(slices, track);
 
 	slices->samples->has_wait_slices = true;
-	if (!slices->trace->import->timeline)
-		return 0; /* a profile has the samples */
 	if (event->type == EVENT_START)
 		return start_wait(slices, packet, message, event, track);
 	if (event->type != EVENT_END || !last || last->end_ns > packet->time_ns) {
