@@ -27,6 +27,7 @@ static uint64_t read_now(void)
 #include "cli/record/finishing.c"
 #undef clock_now_ns
 
+#include "caught_output.h"
 #include "test_folder.h"
 #include "unit.h"
 
@@ -579,6 +580,32 @@ static void what_a_run_has_taken_is_that_of_all_its_processes(void **state _unus
 	profile_free(recorded);
 }
 
+/* Who holds probes that were not taken away, and what is waited for. */
+static void each_reason_for_probes_that_are_left_is_named(void **state _unused_)
+{
+	static const struct {
+		struct left_probes left;
+		const char *text;
+	} cases[] = {
+		{{0}, ""},
+		{{.keeper = 12, .silent = 34}, "as process 34 does not answer; process 12"},
+		{{.keeper = 12}, "still attached; process 12"},
+		{{.ended_early = true}, "was ended by somebody else"},
+	};
+
+	log_set_level(LOG_LEVEL_NORMAL);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct caught_output caught = caught_output_start(STDERR_FILENO);
+		char printed[512];
+
+		warn_of_left_probes(&cases[i].left);
+		caught_output_end(&caught, printed, sizeof(printed));
+		assert_non_null(strstr(printed, cases[i].text));
+		assert_int_equal(!printed[0], i == 0);
+		assert_null(strstr(printed, "process 0"));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -603,6 +630,7 @@ int main(void)
 		TEST(a_writer_keeps_the_descriptors_that_it_needs),
 		TEST(an_account_that_does_not_add_up_is_a_failure),
 		TEST(what_a_run_has_taken_is_that_of_all_its_processes),
+		TEST(each_reason_for_probes_that_are_left_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,32 @@ static void a_row_sums_a_capture_up(void **state _unused_)
 	profile_free(profile);
 }
 
+/* A part that is shown as all would hide the rest. */
+static void only_all_stacks_are_shown_as_all(void **state _unused_)
+{
+	static const struct {
+		double complete;
+		const char *text;
+	} cases[] = {{1, "\"complete\": 1.0000"},
+		     {0.99999, "\"complete\": 0.9999"},
+		     {0.5, "\"complete\": 0.5000"},
+		     {0, "\"complete\": 0.0000"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char file[] = "a";
+		struct history_row row = {.file = file,
+					  .samples = 1,
+					  .weight = 1,
+					  .load = -1,
+					  .complete = cases[i].complete};
+		struct text text = {0};
+
+		history_row_print_json(&row, &text);
+		assert_non_null(strstr(text.data, cases[i].text));
+		text_release(&text);
+	}
+}
+
 /* What weighs otherwise than 1, as bytes do: there are as many samples as the account says. */
 static void samples_of_an_event_are_those_of_the_account(void **state _unused_)
 {
@@ -310,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_sums_a_capture_up),
 		cmocka_unit_test(samples_of_an_event_are_those_of_the_account),
+		cmocka_unit_test(only_all_stacks_are_shown_as_all),
 		cmocka_unit_test(what_is_not_known_is_not_claimed),
 		cmocka_unit_test(a_table_is_as_wide_as_the_terminal),
 		cmocka_unit_test(an_hour_that_comes_twice_has_two_offsets),

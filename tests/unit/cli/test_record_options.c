@@ -452,6 +452,21 @@ static void a_metric_is_one_of_those_that_are_recorded(void **state _unused_)
 	assert_int_equal(record_options_find_events(&options), EXIT_USAGE);
 }
 
+/* The caller of an allocator is known by a walk of tables alone. */
+static void an_allocator_has_no_caller_without_tables(void **state _unused_)
+{
+	static const struct {
+		const char *walk;
+		bool lacks_callers;
+	} cases[] = {{"auto", false}, {"table", false}, {"fp", true}, {"none", true}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		EXPECT_PARSED("-e", "one", "--user-stacks", cases[i].walk);
+		assert_int_equal(record_options_find_events(&options), 0);
+		assert_int_equal(last_search.lacks_callers, cases[i].lacks_callers);
+	}
+}
+
 /* Allocators are looked for in the target, or in the command that is to be run. */
 static void probes_are_looked_for_in_the_target(void **state _unused_)
 {
@@ -543,6 +558,7 @@ int main(void)
 		TEST(an_event_is_asked_for_once),
 		TEST(waits_need_a_clock),
 		TEST(a_metric_is_one_of_those_that_are_recorded),
+		TEST(an_allocator_has_no_caller_without_tables),
 		TEST(probes_are_looked_for_in_the_target),
 		TEST(short_memory_is_no_mistake_in_the_options),
 		TEST(times_of_waits_have_a_least_value),

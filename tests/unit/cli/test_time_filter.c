@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "caught_output.h"
 #include "cli/options/command.h"
 #include "profile_builder.h"
 
@@ -70,6 +71,62 @@ static void a_sample_keeps_what_is_inside(void **state _unused_)
 	profile_free(profile);
 }
 
+static void add_wait(struct profile *profile, uint32_t thread, uint32_t metric,
+		     uint64_t duration_ns)
+{
+	uint64_t ns = 1000000000;
+	uint32_t stack = builder_add_stack(profile, "main;sleep");
+
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, ns), 0);
+	assert_int_equal(
+		profile_add_interval(profile, thread, stack, metric, ns, ns, ns + duration_ns), 0);
+}
+
+/* Each source is looked at by itself. */
+static void waits_without_durations_are_warned_of(void **state _unused_)
+{
+	static const struct {
+		bool has_thread[2];
+		uint64_t durations[2];
+		bool is_warned;
+	} cases[] = {
+		{{true, false}, {1000000000, 0}, false},
+		{{true, false}, {0, 0}, true},
+		{{true, true}, {1000000000, 0}, true},
+		{{true, true}, {1000000000, 1000000000}, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct profile *profile = profile_new();
+		struct caught_output caught;
+		char printed[512];
+		uint32_t metric;
+
+		assert_int_equal(profile_keep_timestamps(profile), 0);
+		assert_int_equal(
+			profile_add_metric(profile, METRIC_BLOCKED, "nanoseconds", &metric), 0);
+		for (uint32_t k = 0; k < 2 && cases[i].has_thread[k]; k++) {
+			struct thread thread = {.tid = k + 1};
+			uint32_t id;
+
+			assert_int_equal(profile_add_source(profile, STRING_EMPTY, &thread.source),
+					 0);
+			assert_int_equal(
+				profile_add_process(profile, k + 1, STRING_EMPTY, &thread.process),
+				0);
+			assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
+			add_wait(profile, id, metric, cases[i].durations[k]);
+		}
+		log_set_level(LOG_LEVEL_NORMAL);
+		caught = caught_output_start(STDERR_FILENO);
+		assert_int_equal(time_filter_apply("+time:0-1000\n", profile), EXIT_DONE);
+		caught_output_end(&caught, printed, sizeof(printed));
+		log_set_level(LOG_LEVEL_QUIET);
+		assert_int_equal(strstr(printed, "counts at its end") != NULL, cases[i].is_warned);
+		profile_free(profile);
+	}
+}
+
 static void an_input_without_times_is_refused(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -89,6 +146,7 @@ int main(void)
 		cmocka_unit_test(ranges_are_durations_or_milliseconds),
 		cmocka_unit_test(other_ranges_are_refused),
 		cmocka_unit_test(a_sample_keeps_what_is_inside),
+		cmocka_unit_test(waits_without_durations_are_warned_of),
 		cmocka_unit_test(an_input_without_times_is_refused),
 	};
 

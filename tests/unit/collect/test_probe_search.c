@@ -759,6 +759,15 @@ static void words_of_a_command_are_bounded(void **state _unused_)
 	assert_int_equal(strlen(looked_at), MAX_COMMAND_WORDS * strlen("./y,"));
 }
 
+/* As before a probe is taken away. No descriptor is left open, which the end of the program would show. */
+static void all_processes_are_waited_for(void **state _unused_)
+{
+	_Atomic pid_t asked = -1;
+
+	process_answers_wait(&asked);
+	assert_int_equal(asked, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -776,6 +785,7 @@ int main(void)
 		TEST(without_a_cache_libraries_are_those_we_have),
 		TEST(a_kernel_may_have_no_probes),
 		TEST(a_process_that_does_not_answer_is_named),
+		TEST(all_processes_are_waited_for),
 		TEST(functions_of_allocators_are_sites),
 		TEST(without_allocators_there_is_nothing_to_probe),
 		TEST(programs_without_a_known_allocator_are_remembered),

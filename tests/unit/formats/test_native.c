@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "packed_profile.h"
+#include "profile/timestamps.h"
 #include "svg_builder.h"
 
 static struct text write_svg(const struct profile *profile)
@@ -414,6 +415,46 @@ static void a_profile_is_packed_in_these_bytes(void **state _unused_)
 	profile_free(profile);
 }
 
+/* A moment and an interval are as they were. */
+static void intervals_are_read_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct profile *again = profile_new();
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
+	uint32_t stack = builder_add_stack(profile, "a;b");
+	const struct timestamps *timestamps;
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	struct import import = {.name = "x", .profile = again};
+	uint32_t metric;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 6), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 1, 4000000), 0);
+	assert_int_equal(profile_add_interval(profile, thread, stack, metric, 5, 8000000, 20000000),
+			 0);
+	assert_int_equal(native_write(profile, &(struct native_opts){.has_times = true}, &sink), 0);
+
+	assert_int_equal(profile_keep_timestamps(again), 0);
+	import.data = (const uint8_t *)packed.data;
+	import.size = packed.length;
+	assert_int_equal(native_read_packed(&import), 0);
+	timestamps = profile_get_timestamps(again);
+	assert_int_equal(timestamps_count(timestamps), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct timestamp *found = timestamps_get(timestamps, i);
+		const struct timestamp *wanted = timestamps_get(profile_get_timestamps(profile), i);
+
+		assert_int_equal(found->time_ns, wanted->time_ns);
+		assert_int_equal(found->weight, wanted->weight);
+		assert_int_equal(found->duration, wanted->duration);
+	}
+	text_release(&packed);
+	profile_free(profile);
+	profile_free(again);
+}
+
 static void assert_broken(const char *data, size_t size, const char *reason)
 {
 	struct import import;
@@ -606,6 +647,7 @@ int main(void)
 		cmocka_unit_test(labels_and_accounts_stay_with_their_source),
 		cmocka_unit_test(account_of_a_single_source_is_that_of_the_file),
 		cmocka_unit_test(a_profile_is_packed_in_these_bytes),
+		cmocka_unit_test(intervals_are_read_back),
 		cmocka_unit_test(broken_parts_are_refused),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(every_truncation_is_refused),
