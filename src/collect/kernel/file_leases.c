@@ -30,6 +30,12 @@ struct lease {
 	bool is_broken;
 };
 
+/* A file whose lease was given back. */
+struct returned_lease {
+	struct leased_file file;
+	uint64_t count; /* how often */
+};
+
 struct file_leases {
 	struct file_leases_user user;
 	pthread_t thread;
@@ -41,6 +47,9 @@ struct file_leases {
 	bool is_ending;
 	size_t num_broken;
 	char *first_path;
+	/* The other lock may be held for seconds, while the user lets go. */
+	pthread_mutex_t returned_lock; /* of the next one */
+	ARRAY(struct returned_lease) returned;
 };
 
 static void note_broken(struct file_leases *leases, struct lease *lease)
@@ -54,6 +63,37 @@ static void note_broken(struct file_leases *leases, struct lease *lease)
 		return;
 	text_mask_controls(path);
 	leases->first_path = strdup(path);
+}
+
+static bool is_same_file(const struct leased_file *a, const struct leased_file *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
+/* The lock of returned leases is held. NULL: its lease was never given back. */
+static struct returned_lease *find_returned(const struct file_leases *leases,
+					    const struct leased_file *file)
+{
+	array_for_each (&leases->returned, returned)
+		if (is_same_file(&returned->file, file))
+			return returned;
+	return NULL;
+}
+
+static void count_returned(struct file_leases *leases, const struct leased_file *file)
+{
+	struct returned_lease *found;
+
+	pthread_mutex_lock(&leases->returned_lock);
+	found = find_returned(leases, file);
+	if (!found) {
+		found = array_add(&leases->returned);
+		if (found)
+			*found = (struct returned_lease){.file = *file};
+	}
+	if (found)
+		found->count++;
+	pthread_mutex_unlock(&leases->returned_lock);
 }
 
 /*
@@ -80,6 +120,7 @@ static bool give_back_broken(struct file_leases *leases)
 			i++;
 			continue;
 		}
+		count_returned(leases, &lease->file);
 		close(lease->fd);
 		array_remove(&leases->leases, i);
 	}
@@ -128,6 +169,7 @@ int file_leases_new(const struct file_leases_user *user, struct file_leases **re
 		return -ENOMEM;
 	leases->user = *user;
 	pthread_mutex_init(&leases->lock, NULL);
+	pthread_mutex_init(&leases->returned_lock, NULL);
 	sem_init(&leases->has_started, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -136,6 +178,7 @@ int file_leases_new(const struct file_leases_user *user, struct file_leases **re
 	if (err) {
 		sem_destroy(&leases->has_started);
 		pthread_mutex_destroy(&leases->lock);
+		pthread_mutex_destroy(&leases->returned_lock);
 		free(leases);
 		return -err;
 	}
@@ -169,8 +212,10 @@ void file_leases_free(struct file_leases *leases)
 	array_for_each (&leases->leases, lease)
 		close(lease->fd);
 	array_release(&leases->leases);
+	array_release(&leases->returned);
 	sem_destroy(&leases->has_started);
 	pthread_mutex_destroy(&leases->lock);
+	pthread_mutex_destroy(&leases->returned_lock);
 	free(leases->first_path);
 	free(leases);
 }
@@ -180,7 +225,7 @@ static const struct lease *find_lease(const struct file_leases *leases,
 				      const struct leased_file *file)
 {
 	array_for_each (&leases->leases, lease)
-		if (lease->file.device == file->device && lease->file.inode == file->inode)
+		if (is_same_file(&lease->file, file))
 			return lease;
 	return NULL;
 }
@@ -258,4 +303,18 @@ struct broken_leases file_leases_get_broken(struct file_leases *leases)
 	broken = (struct broken_leases){leases->num_broken, leases->first_path};
 	pthread_mutex_unlock(&leases->lock);
 	return broken;
+}
+
+uint64_t file_leases_count_returned(struct file_leases *leases, const struct leased_file *file)
+{
+	const struct returned_lease *found;
+	uint64_t count;
+
+	if (!leases)
+		return 0;
+	pthread_mutex_lock(&leases->returned_lock);
+	found = find_returned(leases, file);
+	count = found ? found->count : 0;
+	pthread_mutex_unlock(&leases->returned_lock);
+	return count;
 }

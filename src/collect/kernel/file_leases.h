@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/attributes.h"
@@ -57,5 +58,7 @@ void file_leases_end(struct file_leases *leases);
 
 /* NULL is fine. */
 struct broken_leases file_leases_get_broken(struct file_leases *leases);
+/* How often the lease of a file was given back. Never waits for the user. NULL is fine. */
+uint64_t file_leases_count_returned(struct file_leases *leases, const struct leased_file *file);
 
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,11 +48,6 @@ struct event_program {
 	struct event_times times; /* of CPUs that went offline */
 };
 
-struct let_go_file {
-	struct leased_file file;
-	uint64_t count; /* how often its probes were taken away */
-};
-
 struct sampler {
 	struct sampler_opts opts;
 	struct sampling_program *program;
@@ -62,8 +56,6 @@ struct sampler {
 	struct probe_keeper *keeper;                /* NULL: no programs are probed */
 	struct file_leases *leases;                 /* likewise */
 	struct left_probes left_probes;
-	pthread_mutex_t let_go_lock;      /* protects the next one */
-	ARRAY(struct let_go_file) let_go; /* files whose probes were taken away */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	uint64_t due_of_gone_cpus[MAX_EVENTS]; /* ticks, by event */
@@ -180,44 +172,6 @@ static int load_first(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
-/* The lock is held. NULL: never let go of. */
-static struct let_go_file *find_let_go(const struct sampler *sampler,
-				       const struct leased_file *file)
-{
-	array_for_each (&sampler->let_go, item)
-		if (item->file.device == file->device && item->file.inode == file->inode)
-			return item;
-	return NULL;
-}
-
-uint64_t sampler_count_let_go(struct sampler *sampler, const struct leased_file *file)
-{
-	const struct let_go_file *found;
-	uint64_t count;
-
-	pthread_mutex_lock(&sampler->let_go_lock);
-	found = find_let_go(sampler, file);
-	count = found ? found->count : 0;
-	pthread_mutex_unlock(&sampler->let_go_lock);
-	return count;
-}
-
-static void count_let_go(struct sampler *sampler, const struct leased_file *file)
-{
-	struct let_go_file *found;
-
-	pthread_mutex_lock(&sampler->let_go_lock);
-	found = find_let_go(sampler, file);
-	if (!found) {
-		found = array_add(&sampler->let_go);
-		if (found)
-			*found = (struct let_go_file){.file = *file};
-	}
-	if (found)
-		found->count++;
-	pthread_mutex_unlock(&sampler->let_go_lock);
-}
-
 /* Until a probe is away, a call may count twice; later it would be missing. */
 static bool let_go(void *context, const struct leased_file *file)
 {
@@ -226,10 +180,7 @@ static bool let_go(void *context, const struct leased_file *file)
 
 	for (size_t i = 0; code && i < sampler->opts.num_events; i++)
 		allocator_code_end(code, i, file->device, file->inode, clock_now_ns());
-	if (probe_keeper_let_go(sampler->keeper, file, MS_TO_LET_GO) == -ETIMEDOUT)
-		return false;
-	count_let_go(sampler, file);
-	return true;
+	return probe_keeper_let_go(sampler->keeper, file, MS_TO_LET_GO) != -ETIMEDOUT;
 }
 
 static bool probes_programs(const struct sampler *sampler)
@@ -279,7 +230,6 @@ int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct er
 	if (!sampler)
 		return -ENOMEM;
 	sampler->opts = *opts;
-	pthread_mutex_init(&sampler->let_go_lock, NULL);
 	sampler->rings.epoll_fd = -1;
 	if (!sampler->opts.ring_bytes)
 		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
@@ -304,8 +254,6 @@ void sampler_free(struct sampler *sampler)
 	/* Its thread uses the keeper. */
 	file_leases_free(sampler->leases);
 	probe_keeper_free(sampler->keeper);
-	array_release(&sampler->let_go);
-	pthread_mutex_destroy(&sampler->let_go_lock);
 	bpf_rings_release(&sampler->rings);
 	array_for_each (&sampler->event_programs, program) {
 		sampling_program_free(program->ticks);
@@ -695,6 +643,11 @@ void sampler_disable(struct sampler *sampler)
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler)
 {
 	return file_leases_get_broken(sampler->leases);
+}
+
+uint64_t sampler_count_let_go(const struct sampler *sampler, const struct leased_file *file)
+{
+	return file_leases_count_returned(sampler->leases, file);
 }
 
 struct left_probes sampler_get_left_probes(const struct sampler *sampler)

@@ -113,10 +113,9 @@ void sampler_disable(struct sampler *sampler);
 _must_check_ int sampler_attach_sites(struct sampler *sampler, size_t event,
 				      const struct probe_site *sites, size_t count);
 
-/* Overwritten files with probes: these were taken away before. */
 /* How often all probes of a file were taken away, as it was about to be overwritten. */
-uint64_t sampler_count_let_go(struct sampler *sampler, const struct leased_file *file);
-
+uint64_t sampler_count_let_go(const struct sampler *sampler, const struct leased_file *file);
+/* Overwritten files with probes: these were taken away before. */
 struct broken_leases sampler_get_broken_leases(const struct sampler *sampler);
 
 /* After sampler_disable(): probes of programs that could not be taken away in time. */

@@ -127,6 +127,7 @@ static void who_writes_waits_until_the_user_has_let_go(void **state)
 	start_to_write(fixture, &thread);
 	end_to_write(fixture, thread);
 	assert_int_equal(fixture->num_let_go, 2);
+	assert_int_equal(file_leases_count_returned(fixture->leases, &fixture->last), 2);
 }
 
 static void who_writes_waits_until_the_user_can_let_go(void **state)

@@ -536,7 +536,7 @@ int sampler_attach_sites(struct sampler *sampler _unused_, size_t event _unused_
 	return -ENOSPC;
 }
 
-uint64_t sampler_count_let_go(struct sampler *sampler _unused_,
+uint64_t sampler_count_let_go(const struct sampler *sampler _unused_,
 			      const struct leased_file *file _unused_)
 {
 	return 0;
