@@ -60,6 +60,14 @@ struct thread_struct {
 
 /* ---- system calls ---- */
 
+/*
+ * In thread_info.status during a call of the 32-bit table (TS_COMPAT). 64-bit code makes such a call
+ * by int $0x80, and its registers do not show that.
+ */
+#define CALL_STATUS_32_BIT 0x0002
+/* On numbers of calls with pointers of 32 bits in 64-bit code (x32). */
+#define SHORT_POINTERS_BIT 0x40000000
+
 #define CALL_REGISTER   orig_ax
 #define CALL_ARGUMENT_1 di
 #define CALL_ARGUMENT_2 si
@@ -76,8 +84,9 @@ struct thread_struct {
 #define MAKES_THREAD(number) (((number) >= 56 && (number) <= 58) || (number) == 435)
 #define MAKES_THREAD_32(number) \
 	((number) == 120 || (number) == 2 || (number) == 190 || (number) == 435)
-/* Those that execute a program: execve(), execveat(). */
-#define EXECUTES(number)    ((number) == 59 || (number) == 322)
+/* Those that execute a program: execve(), execveat(), and these two of x32. */
+#define EXECUTES(number) \
+	((number) == 59 || (number) == 322 || (number) == 520 || (number) == 545)
 #define EXECUTES_32(number) ((number) == 11 || (number) == 358)
 /* Those that end a thread: exit(), exit_group(). */
 #define ENDS_THREAD(number)    ((number) == 60 || (number) == 231)

@@ -26,11 +26,11 @@ const volatile __u32 event_number = 0;
 volatile __u64 start_ns = 0;
 
 /* Whether the thread is in a call that will return to it. */
-static __always_inline bool is_in_call(const struct user_registers *registers)
+static __always_inline bool is_in_call(__u64 call, const struct user_registers *registers)
 {
 	/* Interrupts and faults have negative numbers. */
-	return (__s32)registers->CALL_REGISTER >= 0 && !ends_thread(registers) &&
-	       !is_new_thread(registers);
+	return (__s32)registers->CALL_REGISTER >= 0 && !ends_thread(call) &&
+	       !is_new_thread(call, registers);
 }
 
 static __always_inline bool is_of_user(struct task_struct *task)
@@ -53,9 +53,9 @@ int note_call(struct bpf_iter__task *ctx)
 	key = (__u64)task;
 	num_leaves = count_leaves(task);
 	read_registers(&registers, task);
-	if (!is_in_call(&registers))
+	call.number = get_call(task, &registers);
+	if (!is_in_call(call.number, &registers))
 		return 0;
-	call.number = get_call(&registers);
 	if (bpf_map_update_elem(&calls, &key, &call, BPF_NOEXIST))
 		return 0; /* it has made one meanwhile */
 	if (count_leaves(task) == num_leaves && !is_on_cpu(task))
@@ -83,7 +83,7 @@ static __always_inline bool write_call(struct seq_file *seq, struct task_struct 
 	sample->event = event_number;
 	size = fill_user_stack(sleeper, task, copies_stack);
 	/* It may have gone on since the end: then its stack is another one. */
-	if (get_call(&sleeper->registers) != call->number) {
+	if (get_call(task, &sleeper->registers) != call->number) {
 		sample->type = WIRE_SAMPLE;
 		sample->user_sp = 0;
 		size = sizeof(*sample);

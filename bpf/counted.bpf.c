@@ -111,11 +111,13 @@ static __always_inline __u64 read_weight(void *record)
  */
 static __always_inline bool is_first_return(__u64 task, const struct user_registers *registers)
 {
-	if (is_new_thread(registers)) {
+	__u64 call = get_call(get_current_task(), registers);
+
+	if (is_new_thread(call, registers)) {
 		bpf_map_delete_elem(&calls, &task);
 		return true;
 	}
-	return is_new_program(registers) && !bpf_map_lookup_elem(&calls, &task);
+	return is_new_program(call, registers) && !bpf_map_lookup_elem(&calls, &task);
 }
 
 /*
@@ -341,7 +343,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	if (has_calls && subject)
 		scratch->sample.call = subject;
 	else if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
-		scratch->sample.call = get_call(&scratch->registers);
+		scratch->sample.call = get_call(get_current_task(), &scratch->registers);
 	if (is_of_allocator && !take_user_stacks) {
 		scratch->sample.user_stack = send_caller(ctx, scratch, earlier);
 		if (!scratch->sample.user_stack) {
@@ -639,8 +641,8 @@ int on_start(void *ctx)
 	registers = get_own_registers();
 	if (!registers)
 		return 0;
-	call.number = get_call(registers);
-	if (ends_thread(registers))
+	call.number = get_call(get_current_task(), registers);
+	if (ends_thread(call.number))
 		bpf_map_delete_elem(&calls, &task);
 	else /* if the map is full, the start will be unknown at the end */
 		(void)bpf_map_update_elem(&calls, &task, &call, BPF_ANY);

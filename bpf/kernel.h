@@ -94,6 +94,7 @@ struct vm_area_struct {
 
 struct thread_info {
 	__u32 cpu;
+	__u32 status;        /* of x86: the table of the system call under way */
 	__u64 preempt_count; /* the count is its lower half */
 } __attribute__((preserve_access_index));
 

@@ -81,7 +81,7 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 	sample->num_periods = wait->num_periods;
 	sample->num_queue_periods = wait->num_queue_periods;
 	if (wait->flag != WIRE_SAMPLE_PREEMPTED && !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY))
-		sample->futex = get_futex(&scratch->registers);
+		sample->futex = get_futex(get_current_task(), &scratch->registers);
 	if (is_first) {
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 		result = send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;

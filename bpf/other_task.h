@@ -179,7 +179,7 @@ static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct tas
 		return sizeof(raw->sample);
 	read_registers(&sleeper->registers, task);
 	raw->sample.user_sp = sleeper->registers.sp;
-	raw->sample.futex = get_futex(&sleeper->registers);
+	raw->sample.futex = get_futex(task, &sleeper->registers);
 	if (REGISTERS_ARE_32_BIT(&sleeper->registers)) {
 		raw->sample.walk_end = WALK_32_BIT;
 		return sizeof(raw->sample);

@@ -43,46 +43,69 @@ static __always_inline bool is_futex_operation_that_waits(__u64 operation)
 	return FUTEX_WAITS >> (operation & FUTEX_COMMAND_MASK) & 1;
 }
 
-/* Whether a thread waits in futex(2). */
-static __always_inline bool is_in_futex(const struct user_registers *registers)
+/* The table of a thread's system call: 0, WIRE_CALL_32_BIT or WIRE_CALL_UNKNOWN_TABLE. */
+static __always_inline __u64 get_call_table(struct task_struct *task,
+					    const struct user_registers *registers)
 {
-	__u32 call = registers->CALL_REGISTER;
+	if (bpf_core_field_exists(task->thread_info.status))
+		return TASK_FIELD(task, thread_info.status) & CALL_STATUS_32_BIT ? WIRE_CALL_32_BIT
+										 : 0;
+	return REGISTERS_ARE_32_BIT(registers) ? WIRE_CALL_32_BIT : WIRE_CALL_UNKNOWN_TABLE;
+}
 
-	if (REGISTERS_ARE_32_BIT(registers))
-		return (call == SYSCALL_FUTEX_32 || call == SYSCALL_FUTEX_TIME64_32) &&
+/* The system call of a thread that is in the kernel, as wire_sample has it. */
+static __always_inline __u64 get_call(struct task_struct *task,
+				      const struct user_registers *registers)
+{
+	__u32 number = (__u32)registers->CALL_REGISTER + 1;
+
+	/* -1: no call, as in a signal handler that returns. */
+	return number ? number | get_call_table(task, registers) : 0;
+}
+
+/* Its number in its table; x32 has most numbers of the 64-bit table. */
+static __always_inline __u32 get_call_number(__u64 call)
+{
+	__u32 number = (__u32)call - 1;
+
+	return call & WIRE_CALL_32_BIT ? number : number & ~SHORT_POINTERS_BIT;
+}
+
+/* Whether a thread waits in futex(2). */
+static __always_inline bool is_in_futex(__u64 call, const struct user_registers *registers)
+{
+	__u32 number = get_call_number(call);
+
+	if (call & WIRE_CALL_32_BIT)
+		return (number == SYSCALL_FUTEX_32 || number == SYSCALL_FUTEX_TIME64_32) &&
 		       is_futex_operation_that_waits(registers->CALL_ARGUMENT_2_32);
-	return call == SYSCALL_FUTEX && is_futex_operation_that_waits(registers->CALL_ARGUMENT_2);
+	return number == SYSCALL_FUTEX && is_futex_operation_that_waits(registers->CALL_ARGUMENT_2);
 }
 
 /*
  * The address of the futex that a thread waits for; 0: it waits for none, or for several at a time,
  * and their addresses are in memory (futex_waitv).
  */
-static __always_inline __u64 get_futex(const struct user_registers *registers)
+static __always_inline __u64 get_futex(struct task_struct *task,
+				       const struct user_registers *registers)
 {
-	if (!is_in_futex(registers) && (__u32)registers->CALL_REGISTER != SYSCALL_FUTEX_WAIT)
+	__u64 call = get_call(task, registers);
+
+	if (!is_in_futex(call, registers) && get_call_number(call) != SYSCALL_FUTEX_WAIT)
 		return 0;
-	return REGISTERS_ARE_32_BIT(registers) ? (__u32)registers->CALL_ARGUMENT_1_32
-					       : registers->CALL_ARGUMENT_1;
+	return call & WIRE_CALL_32_BIT ? (__u32)registers->CALL_ARGUMENT_1_32
+				       : registers->CALL_ARGUMENT_1;
 }
 
 /* Whether a thread is in a system call that waits for futexes. */
-static __always_inline bool is_futex_wait(const struct user_registers *registers)
+static __always_inline bool is_futex_wait(struct task_struct *task,
+					  const struct user_registers *registers)
 {
-	__u32 call = registers->CALL_REGISTER;
+	__u64 call = get_call(task, registers);
+	__u32 number = get_call_number(call);
 
-	return is_in_futex(registers) || call == SYSCALL_FUTEX_WAITV || call == SYSCALL_FUTEX_WAIT;
-}
-
-/* The system call that a thread is in, as wire_sample has it. */
-static __always_inline __u64 get_call(const struct user_registers *registers)
-{
-	__u64 number = (__u32)registers->CALL_REGISTER + 1ull;
-
-	/* -1: in none, as a signal handler that returns. */
-	if (number == WIRE_CALL_32_BIT)
-		return 0;
-	return REGISTERS_ARE_32_BIT(registers) ? number | WIRE_CALL_32_BIT : number;
+	return is_in_futex(call, registers) || number == SYSCALL_FUTEX_WAITV ||
+	       number == SYSCALL_FUTEX_WAIT;
 }
 
 /*
@@ -97,7 +120,7 @@ static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag
 	    (TASK_FIELD(task, flags) & PF_KTHREAD))
 		return false;
 	read_registers(&registers, task);
-	return is_futex_wait(&registers);
+	return is_futex_wait(task, &registers);
 }
 
 /* The registers that a walk starts with. */

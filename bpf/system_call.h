@@ -23,32 +23,32 @@ struct {
 	__type(value, struct wire_call);
 } calls SEC(".maps");
 
-/* It does not return. */
-static __always_inline bool ends_thread(const struct user_registers *registers)
+/* A call, as in struct wire_sample, that does not return. */
+static __always_inline bool ends_thread(__u64 call)
 {
-	__u32 number = registers->CALL_REGISTER;
+	__u32 number = get_call_number(call);
 
-	return REGISTERS_ARE_32_BIT(registers) ? ENDS_THREAD_32(number) : ENDS_THREAD(number);
+	return call & WIRE_CALL_32_BIT ? ENDS_THREAD_32(number) : ENDS_THREAD(number);
 }
 
 /* Whether a thread returns from the call that has made it. */
-static __always_inline bool is_new_thread(const struct user_registers *registers)
+static __always_inline bool is_new_thread(__u64 call, const struct user_registers *registers)
 {
-	__u32 number = registers->CALL_REGISTER;
+	__u32 number = get_call_number(call);
 
 	if (registers->RETURN_VALUE)
 		return false;
-	return REGISTERS_ARE_32_BIT(registers) ? MAKES_THREAD_32(number) : MAKES_THREAD(number);
+	return call & WIRE_CALL_32_BIT ? MAKES_THREAD_32(number) : MAKES_THREAD(number);
 }
 
 /* Whether a thread starts a program. */
-static __always_inline bool is_new_program(const struct user_registers *registers)
+static __always_inline bool is_new_program(__u64 call, const struct user_registers *registers)
 {
-	__u32 number = registers->CALL_REGISTER;
+	__u32 number = get_call_number(call);
 
 	if (registers->RETURN_VALUE)
 		return false;
-	return REGISTERS_ARE_32_BIT(registers) ? EXECUTES_32(number) : EXECUTES(number);
+	return call & WIRE_CALL_32_BIT ? EXECUTES_32(number) : EXECUTES(number);
 }
 
 /* A duration in a sample. */

@@ -52,8 +52,12 @@ enum wire_sample_flag {
 #define WIRE_SAMPLE_OFF_CPU \
 	(WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_UNINTERRUPTIBLE | WIRE_SAMPLE_PREEMPTED)
 
-/* Above the number of a system call: it is one of 32-bit code, whose calls have other numbers. */
-#define WIRE_CALL_32_BIT (1ull << 32)
+/*
+ * Above the number of a system call: it is of the 32-bit table, or of one of the two tables. Without
+ * a mark it is of the 64-bit table.
+ */
+#define WIRE_CALL_32_BIT        (1ull << 32)
+#define WIRE_CALL_UNKNOWN_TABLE (1ull << 33)
 
 /* An observation of a thread: its code at a tick, or its wait when it gets a CPU again. */
 struct wire_sample {
@@ -87,7 +91,8 @@ struct wire_sample {
 		/* Address of the futex that a wait is for; 0: another wait, or unknown. */
 		wire_u64 futex;
 		/*
-		 * For a system call: its number plus one, below WIRE_CALL_32_BIT; else 0.
+		 * For a system call: its number plus one, below WIRE_CALL_32_BIT, and its table;
+		 * else 0.
 		 */
 		wire_u64 call;
 		/* For memory that may stay live: the number of its slot plus one; else 0. */

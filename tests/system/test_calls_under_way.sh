@@ -38,6 +38,14 @@ slept_ns=$(folded_match "$TMPDIR/open.folded" '^sleep;.*\[syscall (clock_)?nanos
 # Before it the program has started.
 expect_between "ns of a call that goes on" "$slept_ns" 1 "$duration_ns"
 
+# Nor does a thread that sleeps show in its registers by which table it has made the call.
+if "$WORKLOADS/old_calls" 0 0 2>/dev/null; then
+    start "$WORKLOADS/old_calls" 0 1000
+    wait_until all_sleep "$PID" 1
+    record --syscalls -c 1 --metric syscall-time -d 200ms -p "$PID" -o "$TMPDIR/old.folded"
+    grep -qE ';\[syscall nanosleep\] [0-9]+$' "$TMPDIR/old.folded" || fail "a call of the 32-bit table: $(cat "$TMPDIR/old.folded")"
+fi
+
 # A program that does nothing but sleep has calls.
 start sleep 1000
 wait_until all_sleep "$PID" 1

@@ -87,6 +87,22 @@ else
     echo "32-bit programs are not built or not run here: their system calls are not seen"
 fi
 
+# 64-bit code may make calls of the same table (int $0x80): the registers do not show which one it is.
+if "$WORKLOADS/old_calls" 0 0 2>/dev/null; then
+    record --syscalls -c 1 --buffer-size 64M -o "$TMPDIR/old.pb.gz" --stats "$TMPDIR/old.json" -- "$WORKLOADS/old_calls" 3000 1
+    skipped=$(($(stats_get "$TMPDIR/old.json" events.0.lost.skipped) + $(stats_get "$TMPDIR/old.json" events.1.lost.skipped)))
+    for metric in syscalls syscall-time; do
+        "$STACKWIDE" convert "$TMPDIR/old.pb.gz" --metric "$metric" -o "$TMPDIR/old_$metric.folded"
+        ! grep -E ';\[syscall (writev|capget)\]' "$TMPDIR/old_$metric.folded" || fail "calls of the 32-bit table have names of the other one"
+    done
+    expect_between "calls of getpid() by the 32-bit table" "$(sum_frame "$TMPDIR/old_syscalls.folded" getpid)" $((3000 - skipped)) 3000
+    expect_between "calls of getppid() by the 64-bit table" "$(sum_frame "$TMPDIR/old_syscalls.folded" getppid)" $((1500 - skipped)) 1500
+    ((skipped)) || expect_between "ns of nanosleep() by the 32-bit table" "$(sum_frame "$TMPDIR/old_syscall-time.folded" nanosleep)" \
+        1000000000 "$(stats_get "$TMPDIR/old.json" duration_ns)"
+else
+    echo "64-bit programs cannot make calls of the 32-bit table here"
+fi
+
 expect_status 2 "$STACKWIDE" record -e syscall-time:u -o "$TMPDIR/x.folded"
 grep -q "no event 'syscall-time:u'" "$TMPDIR/err" || fail "modifiers of system calls: $(cat "$TMPDIR/err")"
 expect_status 2 "$STACKWIDE" record -e 'page-faults{bytes}' -o "$TMPDIR/x.folded"

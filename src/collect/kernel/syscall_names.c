@@ -22,7 +22,8 @@ void syscall_get_name(uint64_t call, char *ret, size_t size)
 		architecture = here->system_calls.of_32_bits;
 	else if (here->system_calls.short_pointers && number & SHORT_POINTERS_BIT)
 		architecture = here->system_calls.short_pointers;
-	name = seccomp_syscall_resolve_num_arch(architecture, (int)number);
+	if (!(call & WIRE_CALL_UNKNOWN_TABLE))
+		name = seccomp_syscall_resolve_num_arch(architecture, (int)number);
 	if (name)
 		snprintf(ret, size, "%s", name);
 	else

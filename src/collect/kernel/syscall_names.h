@@ -7,7 +7,7 @@
 
 /*
  * call  from struct wire_sample, not 0
- * ret   "read"; for an unknown call its number
+ * ret   "read"; for an unknown call, or one of an unknown table, its number
  */
 void syscall_get_name(uint64_t call, char *ret, size_t size);
 

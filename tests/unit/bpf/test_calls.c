@@ -111,6 +111,20 @@ static void only_threads_in_a_call_are_noted(void **state _unused_)
 	assert_non_null(find_call());
 }
 
+static void a_call_of_the_other_table_has_its_mark(void **state _unused_)
+{
+	registers.orig_ax = 1; /* exit() there */
+	visit(note_call, &task);
+	assert_int_equal(find_call()->number, 1 + 1);
+	visit(send_call, &task);
+	task.thread_info.status = CALL_STATUS_32_BIT;
+	visit(note_call, &task);
+	assert_null(find_call());
+	registers.orig_ax = 20;
+	visit(note_call, &task);
+	assert_true(find_call()->number == (21 | WIRE_CALL_32_BIT));
+}
+
 static void a_call_made_meanwhile_is_kept(void **state _unused_)
 {
 	struct wire_call call = {.start_ns = START + 5, .number = READ + 1};
@@ -191,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_under_way_throughout_is_as_long_as_the_recording),
 		TEST(only_threads_in_a_call_are_noted),
+		TEST(a_call_of_the_other_table_has_its_mark),
 		TEST(a_call_made_meanwhile_is_kept),
 		TEST(a_filter_leaves_other_threads_out),
 		TEST(a_call_of_another_number_has_no_stack),

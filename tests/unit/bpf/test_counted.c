@@ -380,6 +380,7 @@ static void new_threads_and_programs_have_made_no_call(void **state _unused_)
 {
 	static const uint64_t numbers[] = {56, 57, 58, 435, 59, 322};
 	static const uint64_t numbers_32[] = {120, 2, 190, 435, 11, 358};
+	static const uint64_t numbers_x32[] = {56, 57, 58, 435, 520, 545};
 	const struct wire_counters *counter = get_counters();
 	struct user_registers registers;
 	uint64_t record = 0;
@@ -389,20 +390,23 @@ static void new_threads_and_programs_have_made_no_call(void **state _unused_)
 	for (int i = 0; i < 6; i++) {
 		registers = (struct user_registers){.orig_ax = numbers[i], .cs = USER_CODE};
 		on_tracepoint(&record);
-		registers = (struct user_registers){.orig_ax = numbers_32[i],
-						    .cs = USER_CODE_OF_32_BITS};
+		registers.orig_ax = numbers_x32[i] | SHORT_POINTERS_BIT;
 		on_tracepoint(&record);
+		task.thread_info.status = CALL_STATUS_32_BIT;
+		registers.orig_ax = numbers_32[i];
+		on_tracepoint(&record);
+		task.thread_info.status = 0;
 	}
-	assert_int_equal(counter->unmatched, 12);
+	assert_int_equal(counter->unmatched, 18);
 	/* Nor has one whose task was that of a thread which has ended in a call. */
 	make_call(&registers, 34, 0);
 	registers.orig_ax = 56;
 	on_tracepoint(&record);
-	assert_int_equal(counter->unmatched, 13);
+	assert_int_equal(counter->unmatched, 19);
 	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 	registers.orig_ax = 2; /* open() may give 0 */
 	on_tracepoint(&record);
-	assert_int_equal(counter->unmatched, 13);
+	assert_int_equal(counter->unmatched, 19);
 	assert_int_equal(counter->unseen_begin, 1);
 	expect_balance(0);
 }
@@ -418,8 +422,9 @@ static void calls_that_do_not_return_leave_nothing(void **state _unused_)
 	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
 	make_call(&registers, 231, 0);
 	assert_int_equal(fake_map_find(&calls)->num_entries, 0);
+	task.thread_info.status = CALL_STATUS_32_BIT;
 	for (size_t i = 0; i < 2; i++) {
-		registers = (struct user_registers){.orig_ax = 11, .cs = USER_CODE_OF_32_BITS};
+		registers = (struct user_registers){.orig_ax = 60, .cs = USER_CODE};
 		on_start(NULL);
 		assert_int_equal(fake_map_find(&calls)->num_entries, 1);
 		registers.orig_ax = i ? 252 : 1;
@@ -469,9 +474,14 @@ static void a_hit_of_a_system_call_has_its_number(void **state _unused_)
 	has_calls = true;
 	on_tracepoint(&record);
 	assert_int_equal(get_sample()->call, 203);
-	registers.cs = USER_CODE_OF_32_BITS;
+	task.thread_info.status = CALL_STATUS_32_BIT; /* int $0x80 in 64-bit code */
 	on_tracepoint(&record);
 	assert_true(get_sample()->call == (203 | WIRE_CALL_32_BIT));
+	weighs_time = true;
+	make_call(&registers, 20, 5);
+	on_tracepoint(&record);
+	assert_true(get_sample()->call == (21 | WIRE_CALL_32_BIT));
+	weighs_time = false;
 	registers.orig_ax = (unsigned long)-1; /* none */
 	on_tracepoint(&record);
 	assert_int_equal(get_sample()->call, 0);

@@ -78,20 +78,20 @@ static void only_operations_that_wait_have_a_futex(void **state _unused_)
 		for (size_t j = 0; j < ARRAY_LENGTH(waits); j++)
 			is_wait |= waits[j] == i;
 		registers.si = i;
-		assert_int_equal(get_futex(&registers), is_wait ? 0x1000 : 0);
+		assert_int_equal(get_futex(&task, &registers), is_wait ? 0x1000 : 0);
 		registers.si = i | 0x180; /* private, of the realtime clock */
-		assert_int_equal(get_futex(&registers), is_wait ? 0x1000 : 0);
+		assert_int_equal(get_futex(&task, &registers), is_wait ? 0x1000 : 0);
 	}
 }
 
 static void other_calls_have_no_futex(void **state _unused_)
 {
 	registers.orig_ax = SYSCALL_FUTEX + 1;
-	assert_int_equal(get_futex(&registers), 0);
+	assert_int_equal(get_futex(&task, &registers), 0);
 	registers.orig_ax = SYSCALL_FUTEX;
-	registers.cs = 0x23; /* of 32 bits, where it is another call */
-	assert_int_equal(get_futex(&registers), 0);
-	assert_false(is_futex_wait(&registers));
+	task.thread_info.status = CALL_STATUS_32_BIT; /* the number is another call */
+	assert_int_equal(get_futex(&task, &registers), 0);
+	assert_false(is_futex_wait(&task, &registers));
 }
 
 /* The addresses are in memory. */
@@ -99,11 +99,11 @@ static void a_wait_for_several_futexes_has_no_address(void **state _unused_)
 {
 	registers.orig_ax = SYSCALL_FUTEX_WAITV;
 	registers.si = 1; /* the number of futexes */
-	assert_true(is_futex_wait(&registers));
-	assert_int_equal(get_futex(&registers), 0);
-	registers.cs = USER_CODE_OF_32_BITS;
-	assert_true(is_futex_wait(&registers));
-	assert_int_equal(get_futex(&registers), 0);
+	assert_true(is_futex_wait(&task, &registers));
+	assert_int_equal(get_futex(&task, &registers), 0);
+	task.thread_info.status = CALL_STATUS_32_BIT;
+	assert_true(is_futex_wait(&task, &registers));
+	assert_int_equal(get_futex(&task, &registers), 0);
 }
 
 /* Its second argument is the expected value. */
@@ -111,11 +111,11 @@ static void futex_wait_has_no_operation(void **state _unused_)
 {
 	registers.orig_ax = SYSCALL_FUTEX_WAIT;
 	registers.si = 1;
-	assert_true(is_futex_wait(&registers));
-	assert_int_equal(get_futex(&registers), 0x1000);
+	assert_true(is_futex_wait(&task, &registers));
+	assert_int_equal(get_futex(&task, &registers), 0x1000);
 }
 
-static void code_of_32_bits_has_other_numbers_and_arguments(void **state _unused_)
+static void the_table_of_32_bits_has_other_numbers_and_arguments(void **state _unused_)
 {
 	static const uint32_t calls[] = {SYSCALL_FUTEX_32, SYSCALL_FUTEX_TIME64_32};
 
@@ -123,29 +123,56 @@ static void code_of_32_bits_has_other_numbers_and_arguments(void **state _unused
 		registers.orig_ax = calls[i];
 		registers.bx = 0x2000;
 		registers.cx = 0x80; /* FUTEX_WAIT, private */
-		registers.cs = USER_CODE_OF_32_BITS;
-		assert_true(is_futex_wait(&registers));
-		assert_int_equal(get_futex(&registers), 0x2000);
+		task.thread_info.status = CALL_STATUS_32_BIT;
+		assert_true(is_futex_wait(&task, &registers));
+		assert_int_equal(get_futex(&task, &registers), 0x2000);
 		registers.cx = 0x81;
-		assert_false(is_futex_wait(&registers));
-		assert_int_equal(get_futex(&registers), 0);
+		assert_false(is_futex_wait(&task, &registers));
+		assert_int_equal(get_futex(&task, &registers), 0);
 		registers.cx = 0x80;
-		registers.cs = USER_CODE;
-		assert_false(is_futex_wait(&registers));
+		task.thread_info.status = 0;
+		assert_false(is_futex_wait(&task, &registers));
 	}
 }
 
 static void a_call_is_its_number_plus_one(void **state _unused_)
 {
 	registers.orig_ax = 0;
-	assert_int_equal(get_call(&registers), 1);
+	assert_int_equal(get_call(&task, &registers), 1);
 	registers.orig_ax = SYSCALL_FUTEX;
-	assert_int_equal(get_call(&registers), SYSCALL_FUTEX + 1);
-	registers.cs = 0x23;
-	assert_true(get_call(&registers) == ((SYSCALL_FUTEX + 1) | WIRE_CALL_32_BIT));
-	registers.cs = USER_CODE;
+	assert_int_equal(get_call(&task, &registers), SYSCALL_FUTEX + 1);
 	registers.orig_ax = -1;
-	assert_int_equal(get_call(&registers), 0);
+	assert_int_equal(get_call(&task, &registers), 0);
+}
+
+/* 64-bit code makes calls of either table; other bits of the status have other meanings. */
+static void the_kernel_knows_the_table_of_a_call(void **state _unused_)
+{
+	registers.orig_ax = 20;
+	task.thread_info.status = CALL_STATUS_32_BIT | 4;
+	assert_true(get_call(&task, &registers) == (21 | WIRE_CALL_32_BIT));
+	registers.cs = USER_CODE_OF_32_BITS;
+	assert_true(get_call(&task, &registers) == (21 | WIRE_CALL_32_BIT));
+	task.thread_info.status = 4;
+	assert_int_equal(get_call(&task, &registers), 21);
+	fake_kernel.lacked_field = "thread_info.status";
+	assert_true(get_call(&task, &registers) == (21 | WIRE_CALL_32_BIT));
+	registers.cs = USER_CODE;
+	assert_true(get_call(&task, &registers) == (21 | WIRE_CALL_UNKNOWN_TABLE));
+}
+
+static void calls_of_x32_have_a_mark(void **state _unused_)
+{
+	registers.orig_ax = SYSCALL_FUTEX | SHORT_POINTERS_BIT;
+	assert_int_equal(get_call(&task, &registers), (SYSCALL_FUTEX | SHORT_POINTERS_BIT) + 1);
+	assert_int_equal(get_futex(&task, &registers), 0x1000);
+	assert_true(is_futex_wait(&task, &registers));
+	registers.orig_ax = SYSCALL_FUTEX_WAITV | SHORT_POINTERS_BIT;
+	assert_true(is_futex_wait(&task, &registers));
+	/* The 32-bit table has no such numbers. */
+	registers.orig_ax = SYSCALL_FUTEX_32 | SHORT_POINTERS_BIT;
+	task.thread_info.status = CALL_STATUS_32_BIT;
+	assert_false(is_futex_wait(&task, &registers));
 }
 
 static void only_blocked_threads_of_programs_wait_for_a_futex(void **state _unused_)
@@ -192,8 +219,10 @@ int main(void)
 		TEST(other_calls_have_no_futex),
 		TEST(a_wait_for_several_futexes_has_no_address),
 		TEST(futex_wait_has_no_operation),
-		TEST(code_of_32_bits_has_other_numbers_and_arguments),
+		TEST(the_table_of_32_bits_has_other_numbers_and_arguments),
 		TEST(a_call_is_its_number_plus_one),
+		TEST(the_kernel_knows_the_table_of_a_call),
+		TEST(calls_of_x32_have_a_mark),
 		TEST(only_blocked_threads_of_programs_wait_for_a_futex),
 		TEST(a_walk_starts_with_each_register),
 	};
