@@ -68,6 +68,13 @@ struct thread_struct {
 /* On numbers of calls with pointers of 32 bits in 64-bit code (x32). */
 #define SHORT_POINTERS_BIT 0x40000000
 
+/*
+ * The saved result of a call is -ENOSYS from its entry until its function returns. Interrupts and
+ * faults have negative numbers.
+ */
+#define CALL_HAS_NOT_RETURNED(registers) \
+	((int)(registers)->orig_ax >= 0 && (registers)->ax == -38ul)
+
 #define CALL_REGISTER   orig_ax
 #define CALL_ARGUMENT_1 di
 #define CALL_ARGUMENT_2 si
@@ -85,8 +92,7 @@ struct thread_struct {
 #define MAKES_THREAD_32(number) \
 	((number) == 120 || (number) == 2 || (number) == 190 || (number) == 435)
 /* Those that execute a program: execve(), execveat(), and these two of x32. */
-#define EXECUTES(number) \
-	((number) == 59 || (number) == 322 || (number) == 520 || (number) == 545)
+#define EXECUTES(number)    ((number) == 59 || (number) == 322 || (number) == 520 || (number) == 545)
 #define EXECUTES_32(number) ((number) == 11 || (number) == 358)
 /* Those that end a thread: exit(), exit_group(). */
 #define ENDS_THREAD(number)    ((number) == 60 || (number) == 231)

@@ -25,14 +25,6 @@ const volatile __u32 event_number = 0;
 /* Set by user space before it reads: the start, CLOCK_MONOTONIC. */
 volatile __u64 start_ns = 0;
 
-/* Whether the thread is in a call that will return to it. */
-static __always_inline bool is_in_call(__u64 call, const struct user_registers *registers)
-{
-	/* Interrupts and faults have negative numbers. */
-	return (__s32)registers->CALL_REGISTER >= 0 && !ends_thread(call) &&
-	       !is_new_thread(call, registers);
-}
-
 static __always_inline bool is_of_user(struct task_struct *task)
 {
 	return TASK_POINTER(task, mm) && !(TASK_FIELD(task, flags) & PF_KTHREAD);
@@ -53,8 +45,8 @@ int note_call(struct bpf_iter__task *ctx)
 	key = (__u64)task;
 	num_leaves = count_leaves(task);
 	read_registers(&registers, task);
-	call.number = get_call(task, &registers);
-	if (!is_in_call(call.number, &registers))
+	call.number = get_call_under_way(task, &registers);
+	if (!call.number || ends_thread(call.number))
 		return 0;
 	if (bpf_map_update_elem(&calls, &key, &call, BPF_NOEXIST))
 		return 0; /* it has made one meanwhile */

@@ -63,6 +63,19 @@ static __always_inline __u64 get_call(struct task_struct *task,
 	return number ? number | get_call_table(task, registers) : 0;
 }
 
+/*
+ * The system call of a thread that has left its CPU; 0: none. If a signal or the freezer stops the
+ * thread, its call has ended before, and sys_exit was reported. A tracer stops it before sys_enter,
+ * after sys_exit, or within calls that make threads. These are left out, too.
+ */
+static __always_inline __u64 get_call_under_way(struct task_struct *task,
+						const struct user_registers *registers)
+{
+	if (!CALL_HAS_NOT_RETURNED(registers) || (get_state(task) & TASK_STOPPED_OR_TRACED))
+		return 0;
+	return get_call(task, registers);
+}
+
 /* Its number in its table; x32 has most numbers of the 64-bit table. */
 static __always_inline __u32 get_call_number(__u64 call)
 {
@@ -89,7 +102,7 @@ static __always_inline bool is_in_futex(__u64 call, const struct user_registers 
 static __always_inline __u64 get_futex(struct task_struct *task,
 				       const struct user_registers *registers)
 {
-	__u64 call = get_call(task, registers);
+	__u64 call = get_call_under_way(task, registers);
 
 	if (!is_in_futex(call, registers) && get_call_number(call) != SYSCALL_FUTEX_WAIT)
 		return 0;
@@ -101,7 +114,7 @@ static __always_inline __u64 get_futex(struct task_struct *task,
 static __always_inline bool is_futex_wait(struct task_struct *task,
 					  const struct user_registers *registers)
 {
-	__u64 call = get_call(task, registers);
+	__u64 call = get_call_under_way(task, registers);
 	__u32 number = get_call_number(call);
 
 	return is_in_futex(call, registers) || number == SYSCALL_FUTEX_WAITV ||

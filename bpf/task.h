@@ -41,9 +41,12 @@ static __always_inline __u32 count_leaves(struct task_struct *task)
 static __always_inline __u32 get_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___with_state *)task)->state;
+		return TASK_FIELD(task, __state);
+	return TASK_FIELD((struct task_struct___with_state *)task, state);
 }
+
+/* Linux include/linux/sched.h: stopped by a signal, or for a tracer. */
+#define TASK_STOPPED_OR_TRACED (0x0004 | 0x0008)
 
 static __always_inline bool is_in_execve(struct task_struct *task)
 {

@@ -111,6 +111,24 @@ static void only_threads_in_a_call_are_noted(void **state _unused_)
 	assert_non_null(find_call());
 }
 
+/* A signal that stops a thread ends its call, as a cgroup's freezer does. Tracers stop it outside. */
+static void a_stopped_thread_is_in_no_call(void **state _unused_)
+{
+	registers.ax = (unsigned long)-516; /* it will be restarted */
+	visit(note_call, &task);
+	registers.ax = 0; /* a worker of io_uring has the registers of the call that made it */
+	visit(note_call, &task);
+	registers.ax = (unsigned long)-ENOSYS;
+	task.__state = 4; /* the result of an unknown call */
+	visit(note_call, &task);
+	task.__state = 8 | 0x100;
+	visit(note_call, &task);
+	assert_null(find_call());
+	task.__state = 1; /* it sleeps */
+	visit(note_call, &task);
+	assert_non_null(find_call());
+}
+
 static void a_call_of_the_other_table_has_its_mark(void **state _unused_)
 {
 	registers.orig_ax = 1; /* exit() there */
@@ -205,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_under_way_throughout_is_as_long_as_the_recording),
 		TEST(only_threads_in_a_call_are_noted),
+		TEST(a_stopped_thread_is_in_no_call),
 		TEST(a_call_of_the_other_table_has_its_mark),
 		TEST(a_call_made_meanwhile_is_kept),
 		TEST(a_filter_leaves_other_threads_out),

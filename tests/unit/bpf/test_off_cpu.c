@@ -460,7 +460,8 @@ static void short_waits_are_left_out(void **state _unused_)
 static void only_waits_for_futexes_are_recorded(void **state _unused_)
 {
 	static struct mm_struct memory;
-	struct user_registers registers = {.orig_ax = SYSCALL_FUTEX, .di = 0x1000, .cs = USER_CODE};
+	struct user_registers registers = {
+		.orig_ax = SYSCALL_FUTEX, .ax = -38ul, .di = 0x1000, .cs = USER_CODE};
 	const struct wire_off_cpu_counters *counter = get_counters();
 
 	only_futexes = true;
@@ -516,7 +517,7 @@ static void a_sample_has_the_futex_of_its_wait(void **state _unused_)
 {
 	static struct mm_struct memory;
 	struct user_registers registers = {
-		.orig_ax = SYSCALL_FUTEX, .di = 0x1238, .cs = USER_CODE, .sp = 0x7000};
+		.orig_ax = SYSCALL_FUTEX, .ax = -38ul, .di = 0x1238, .cs = USER_CODE, .sp = 0x7000};
 	const struct wire_sample *sample;
 
 	task.mm = &memory;

@@ -17,8 +17,11 @@ static int set_up(void **state _unused_)
 	fake_kernel_reset();
 	memset(kernel_stack, 0, sizeof(kernel_stack));
 	task = (struct task_struct){.mm = &memory, .stack = kernel_stack};
-	registers = (struct user_registers){
-		.orig_ax = SYSCALL_FUTEX, .di = 0x1000, .ip = 0x400000, .cs = USER_CODE};
+	registers = (struct user_registers){.orig_ax = SYSCALL_FUTEX,
+					    .ax = -38ul,
+					    .di = 0x1000,
+					    .ip = 0x400000,
+					    .cs = USER_CODE};
 	fake_kernel.task = &task;
 	fake_kernel.registers = &registers;
 	return 0;
@@ -51,6 +54,20 @@ static void an_old_kernel_has_them_on_the_stack(void **state _unused_)
 		memcpy(kernel_stack + sizes[i] - sizeof(registers), &registers, sizeof(registers));
 		expect_found();
 	}
+}
+
+static void a_call_that_has_returned_waits_for_nothing(void **state _unused_)
+{
+	registers.ax = -512ul; /* a signal stops the thread, which will make the call again */
+	assert_int_equal(get_futex(&task, &registers), 0);
+	assert_false(is_futex_wait(&task, &registers));
+	assert_false(waits_for_futex(&task, WIRE_SAMPLE_BLOCKED));
+	registers.orig_ax = SYSCALL_FUTEX_WAITV;
+	assert_false(is_futex_wait(&task, &registers));
+	registers.ax = -38ul;
+	assert_true(is_futex_wait(&task, &registers));
+	task.__state = 4;
+	assert_false(is_futex_wait(&task, &registers));
 }
 
 /* The 16 KiB hold what looks like code of the kernel. */
@@ -216,6 +233,7 @@ int main(void)
 		TEST(an_old_kernel_has_them_on_the_stack),
 		TEST(code_of_the_kernel_is_no_user_code),
 		TEST(only_operations_that_wait_have_a_futex),
+		TEST(a_call_that_has_returned_waits_for_nothing),
 		TEST(other_calls_have_no_futex),
 		TEST(a_wait_for_several_futexes_has_no_address),
 		TEST(futex_wait_has_no_operation),
