@@ -10,8 +10,9 @@
  * are unbiased, whatever the weights and order of hits, and the sum is exact except for hits after
  * the last sample.
  *
- * The period is fixed, with equal distances, or it adapts: it starts at one and doubles when a CPU
- * takes more samples in a hundredth of a second than requested. It is halved when there are few.
+ * The period is fixed, or it adapts: it starts at one and doubles when a CPU takes more samples in a
+ * hundredth of a second than requested. It is halved when there are few. With a fixed period of one
+ * each hit is a sample.
  *
  * Or the distances vary exponentially: samples are a Poisson process over the weight, and each
  * point of it represents a period, whatever happened before.
@@ -165,14 +166,17 @@ static __always_inline __u64 get_call_time(const struct wire_call *call)
 }
 
 /*
- * From half a period to one and a half; the mean is a period. Otherwise alternating events would
- * always be sampled at the same one.
+ * From half a period to one and a half; the mean is a period. Otherwise a program that makes several
+ * events in turn would be sampled at some of them only.
  */
 static __always_inline __u64 draw_distance(__u64 period)
 {
-	__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
 	__u64 half = period / 2;
+	__u64 random;
 
+	if (!half)
+		return period;
+	random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
 	return period - half + random % (2 * half + 1);
 }
 
@@ -279,20 +283,19 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 	__u64 now_ns;
 
 	state->weight = sum;
-	if (fixed_period) {
-		if (sum < fixed_period)
-			return 0;
-		state->weight = sum % fixed_period;
-		return sum - state->weight;
+	if (!state->period) {
+		state->period = fixed_period ? fixed_period : 1;
+		state->next = draw_distance(state->period);
 	}
-	if (!state->period)
-		state->period = state->next = 1;
-	now_ns = bpf_ktime_get_ns();
+	if (sum < state->next && fixed_period)
+		return 0;
 	if (sum >= state->next) {
 		sum = cover_distances(state);
-		adapt(state, now_ns);
+		if (!fixed_period)
+			adapt(state, bpf_ktime_get_ns());
 		return sum;
 	}
+	now_ns = bpf_ktime_get_ns();
 	if (now_ns - state->sample_ns < MAX_SILENCE_NS)
 		return 0;
 	*ret_earlier = end_silence(state, weight, now_ns);

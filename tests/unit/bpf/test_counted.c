@@ -98,6 +98,7 @@ static void a_sample_stands_for_the_period(void **state _unused_)
 	uint64_t record = 0;
 
 	fixed_period = 3;
+	fake_kernel.random = 2; /* each distance is the period */
 	for (int i = 0; i < 8; i++)
 		on_tracepoint(&record);
 	assert_int_equal(counter->fired, 8);
@@ -107,6 +108,39 @@ static void a_sample_stands_for_the_period(void **state _unused_)
 	assert_int_equal(((const struct wire_period_state *)get_per_cpu(&period_states))->weight,
 			 2);
 	expect_balance(0);
+}
+
+/* With equal distances all samples would be of the same one of the four. */
+static void a_fixed_period_is_in_no_step_with_the_program(void **state _unused_)
+{
+	const struct wire_period_state *period = get_per_cpu(&period_states);
+	uint64_t sums[4] = {0};
+	uint64_t sum = 0;
+	uint64_t record = 0;
+
+	fixed_period = 100;
+	for (int i = 0; i < 20000; i++) {
+		uint64_t num_records = fake_kernel.num_records;
+
+		on_tracepoint(&record);
+		fake_kernel.random = fake_kernel.random * 1103515245 + 12345;
+		if (fake_kernel.num_records == num_records)
+			continue;
+		assert_in_range(get_sample()->weight, 50, 150);
+		sums[i % 4] += get_sample()->weight;
+	}
+	for (int i = 0; i < 4; i++) {
+		assert_in_range(sums[i], 3000, 7000);
+		sum += sums[i];
+	}
+	assert_int_equal(sum + period->weight, 20000);
+	/* Each hit is a sample. */
+	fixed_period = 1;
+	fake_kernel.random = 7;
+	*(struct wire_period_state *)get_per_cpu(&period_states) = (struct wire_period_state){0};
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 1);
+	assert_int_equal(period->weight, 0);
 }
 
 static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
@@ -121,8 +155,8 @@ static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
 	fixed_period = 100;
 	weight_offset = 8;
 	weight_bytes = 4;
-	on_tracepoint(&record);
-	assert_int_equal(get_sample()->weight, 200);
+	on_tracepoint(&record); /* each distance is 50 */
+	assert_int_equal(get_sample()->weight, 250);
 	record.weight = 0;
 	on_tracepoint(&record);
 	assert_int_equal(counter->weightless, 1);
@@ -130,10 +164,14 @@ static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
 	record.weight = -1;
 	on_tracepoint(&record);
 	assert_int_equal(counter->weightless, 2);
-	record.weight = 50; /* plus the rest of the first hit */
+	record.weight = 49;
+	on_tracepoint(&record);
+	record.weight = 50; /* plus the rest */
 	on_tracepoint(&record);
 	assert_int_equal(counter->sends.sent, 2);
-	assert_int_equal(get_sample()->weight, 100);
+	assert_int_equal(get_sample()->weight, 50);
+	assert_int_equal(((const struct wire_period_state *)get_per_cpu(&period_states))->weight,
+			 49);
 	weight_bytes = 8;
 	is_weight_signed = false;
 	on_tracepoint(&record); /* larger than any amount */
@@ -616,6 +654,7 @@ static void a_sample_stands_for_requests(void **state _unused_)
 {
 	use_requests(1u << WIRE_REQUEST_READ);
 	fixed_period = 2;
+	fake_kernel.random = 2; /* each distance is the period */
 	start_request(&a_read);
 	assert_int_equal(get_counters()->below_period, 1);
 	start_request(&a_read);
@@ -1465,6 +1504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_stands_for_the_period),
+		TEST(a_fixed_period_is_in_no_step_with_the_program),
 		TEST(a_field_can_be_the_weight_of_a_hit),
 		TEST(a_field_may_be_in_units),
 		TEST(the_period_adapts_to_the_rate),
