@@ -71,6 +71,7 @@ static __always_inline bool write_call(struct seq_file *seq, struct task_struct 
 		return false; /* impossible */
 	sample = &sleeper->raw.sample;
 	describe_other(sample, task);
+	sample->flags |= WIRE_SAMPLE_UNDER_WAY;
 	sample->num_periods = 1;
 	sample->event = event_number;
 	size = fill_user_stack(sleeper, task, copies_stack);

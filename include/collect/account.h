@@ -283,7 +283,7 @@ struct event_counts {
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
 	uint64_t scaled_weight; /* its estimate with gaps filled; differs only if times have gaps */
-	uint64_t rest;        /* of hits that a program counts: after the last sample of each CPU */
+	uint64_t rest;        /* of hits that a program counts: in no sample */
 	uint64_t lost_weight; /* of lost samples; for live memory, freed or not */
 };
 

@@ -43,6 +43,8 @@ enum wire_sample_flag {
 	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */
 	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it was still runnable */
 	WIRE_SAMPLE_THROUGHOUT = 1 << 6,      /* it has not run since the start of the recording */
+	/* In a tick: a system call that has not ended, of a thread that no hit was seen of. */
+	WIRE_SAMPLE_UNDER_WAY = 1 << 6,
 	/*
 	 * Neither a tick nor a wait, but a waker when it ended a wait. The thread is the running
 	 * one, which is unrelated if an interrupt was the waker; its tid is 0 on an idle CPU.

@@ -1048,6 +1048,36 @@ static int add_blocks(struct recorder *recorder)
 	return 0;
 }
 
+struct rest_search {
+	struct recorder *recorder;
+	size_t event;
+};
+
+static int on_rest(uint32_t cpu, uint64_t weight, void *context)
+{
+	const struct rest_search *search = context;
+
+	return sample_ingest_add_rest(search->recorder->ingest, search->event, cpu, weight);
+}
+
+/*
+ * Add hits after the last sample of each CPU, when all samples are known. If another recording goes
+ * on, some of these hits are its own.
+ */
+static int add_rests(struct recorder *recorder)
+{
+	for (size_t i = 0; recorder->until_ns == UINT64_MAX && i < recorder->opts.num_events; i++) {
+		struct rest_search search = {recorder, i};
+		int err = sampler_for_each_rest(recorder->sampler, i, on_rest, &search);
+
+		if (err == -ENOMEM || err == -EOVERFLOW)
+			return err;
+		if (err)
+			log_debug("hits after the last sample are unknown: %s", strerror(-err));
+	}
+	return 0;
+}
+
 /* Read the rings a last time, then process the queue to its end, and the raw stacks. */
 static int finish(struct recorder *recorder)
 {
@@ -1091,6 +1121,9 @@ static int finish(struct recorder *recorder)
 		publisher_finish(recorder->publisher);
 	}
 	err = add_blocks(recorder);
+	if (err)
+		return err;
+	err = add_rests(recorder);
 	if (err)
 		return err;
 	err = sample_ingest_finish(recorder->ingest);
@@ -1338,7 +1371,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.times = times,
 		.weight = ingested.weight,
 		.scaled_weight = scale_weight(&times, ingested.weight),
-		.rest = rest,
+		.rest = rest > ingested.rest ? rest - ingested.rest : 0,
 		.lost_weight = seen.lost_weight + ingested.lost_weight,
 	};
 }

@@ -121,15 +121,16 @@ static void append_lost_weight(struct text *text, const struct event_counts *eve
 		    event->is_live ? "their" : "the");
 }
 
-/* Hits after the last sample of each CPU, if they matter: less than a period per CPU. */
+/* Hits that the last sample of their CPU does not represent either, as it has none. */
 static void append_rest(struct text *text, const struct event_counts *event)
 {
-	if (!event->rest || event->rest < event->weight / 100)
+	if (!event->rest)
 		return;
 	text_append_string(text, INDENT);
 	append_weight(text, event, event->rest);
-	text_printf(text, " more %s in no stack; a smaller -c leaves less\n",
-		    event->samples ? "followed the last sample and are" : "are");
+	text_append_string(text,
+			   " more are in no stack: no sample followed them on their CPU;\n" INDENT
+			   "a smaller -c leaves less\n");
 }
 
 /* Calls and requests without a known time. */

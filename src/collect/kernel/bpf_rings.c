@@ -112,14 +112,12 @@ int bpf_rings_read(struct bpf_rings *rings,
 	return 0;
 }
 
-int bpf_counters_read(int map_fd, void *ret, size_t size)
+int bpf_counters_read_each(int map_fd, size_t size, void **ret, size_t *ret_num_cpus)
 {
 	int num_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ uint64_t *per_cpu = NULL;
-	size_t num_counters = size / sizeof(*per_cpu);
+	_cleanup_free_ void *per_cpu = NULL;
 	uint32_t zero = 0;
 
-	assert(size % sizeof(*per_cpu) == 0);
 	if (num_cpus < 0)
 		return num_cpus;
 	per_cpu = calloc((size_t)num_cpus, size);
@@ -127,7 +125,24 @@ int bpf_counters_read(int map_fd, void *ret, size_t size)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(map_fd, &zero, per_cpu))
 		return -errno;
-	for (size_t cpu = 1; cpu < (size_t)num_cpus; cpu++)
+	*ret = return_ptr(per_cpu);
+	*ret_num_cpus = (size_t)num_cpus;
+	return 0;
+}
+
+int bpf_counters_read(int map_fd, void *ret, size_t size)
+{
+	_cleanup_free_ void *values = NULL;
+	size_t num_counters = size / sizeof(uint64_t);
+	uint64_t *per_cpu;
+	size_t num_cpus;
+	int err = bpf_counters_read_each(map_fd, size, &values, &num_cpus);
+
+	assert(size % sizeof(*per_cpu) == 0);
+	if (err)
+		return err;
+	per_cpu = values;
+	for (size_t cpu = 1; cpu < num_cpus; cpu++)
 		for (size_t i = 0; i < num_counters; i++)
 			per_cpu[i] += per_cpu[cpu * num_counters + i];
 	memcpy(ret, per_cpu, size);

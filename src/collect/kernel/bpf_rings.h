@@ -52,6 +52,9 @@ _must_check_ int bpf_rings_read(struct bpf_rings *rings,
  */
 _must_check_ int bpf_counters_read(int map_fd, void *ret, size_t size);
 
+/* The same of each CPU: *ret is an array of *ret_num_cpus structures, to be freed by the caller. */
+_must_check_ int bpf_counters_read_each(int map_fd, size_t size, void **ret, size_t *ret_num_cpus);
+
 /*
  * Number of times the kernel skipped a program because one was running on the CPU already. 0 if the
  * kernel does not report it (before Linux 5.12) or does not count it for this kind of program.

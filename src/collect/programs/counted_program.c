@@ -1161,20 +1161,47 @@ uint64_t counted_program_get_skipped(const struct counted_program *program)
 	return misses - program->misses_at_start;
 }
 
+/*
+ * The sum of requests is their number, not their time, which nobody has measured. The points of a
+ * Poisson process represent everything between them.
+ */
+static bool has_rest(const struct counted_program *program)
+{
+	return program->kind != EVENT_BLOCK_IO && !program->has_exponential_distances;
+}
+
 int counted_program_read_rest(const struct counted_program *program, uint64_t *ret)
 {
 	struct wire_period_state sum;
 	int err =
 		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
 
-	/*
-	 * The sum of requests is their number, not their time, which nobody has measured. The
-	 * points of a Poisson process represent everything between them.
-	 */
-	*ret = err || program->kind == EVENT_BLOCK_IO || program->has_exponential_distances
-		       ? 0
-		       : sum.weight;
+	*ret = err || !has_rest(program) ? 0 : sum.weight;
 	return err;
+}
+
+int counted_program_for_each_rest(const struct counted_program *program,
+				  int (*handle)(uint32_t cpu, uint64_t weight, void *context),
+				  void *context)
+{
+	_cleanup_free_ void *values = NULL;
+	const struct wire_period_state *states;
+	size_t num_cpus;
+	int err;
+
+	if (!has_rest(program))
+		return 0;
+	err = bpf_counters_read_each(bpf_map__fd(program->bpf->maps.period_states), sizeof(*states),
+				     &values, &num_cpus);
+	if (err)
+		return err;
+	states = values;
+	for (size_t cpu = 0; cpu < num_cpus; cpu++) {
+		err = states[cpu].weight ? handle((uint32_t)cpu, states[cpu].weight, context) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int counted_program_read_time(const struct counted_program *program, struct own_times *times)

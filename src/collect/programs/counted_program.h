@@ -85,6 +85,12 @@ void counted_program_wait(const struct counted_program *program);
  */
 _must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
 
+/* The same, for each CPU that has some. Returns 0, negative errno or the error of handle(). */
+_must_check_ int counted_program_for_each_rest(const struct counted_program *program,
+					       int (*handle)(uint32_t cpu, uint64_t weight,
+							     void *context),
+					       void *context);
+
 /*
  * Hits of a probe that are in no counter, of any thread: another thread of the CPU was in the
  * program. Returns 0 or negative errno.

@@ -718,6 +718,15 @@ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret
 	return counted ? counted_program_read_rest(counted, ret) : 0;
 }
 
+int sampler_for_each_rest(const struct sampler *sampler, size_t event,
+			  int (*handle)(uint32_t cpu, uint64_t weight, void *context),
+			  void *context)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	return counted ? counted_program_for_each_rest(counted, handle, context) : 0;
+}
+
 int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret)
 {
 	const struct counted_program *counted = get_counted(sampler, event);

@@ -155,6 +155,11 @@ _must_check_ int sampler_read_counters(const struct sampler *sampler, size_t eve
 /* Events after the last sample of each CPU, for one event. Returns 0 or negative errno. */
 _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
 
+/* The same, for each CPU that has some. Returns 0, negative errno or the error of handle(). */
+_must_check_ int sampler_for_each_rest(const struct sampler *sampler, size_t event,
+				       int (*handle)(uint32_t cpu, uint64_t weight, void *context),
+				       void *context);
+
 /*
  * After sampler_disable(), for one event: blocks allocated and not freed. Returns 0 or the error of
  * handle().

@@ -575,6 +575,32 @@ static struct last_sample *use_last(struct ticking_event *event, uint16_t cpu)
 }
 
 /*
+ * Add weight to the last sample of a CPU. `sample` has the event and the CPU, and may be changed.
+ */
+static int add_to_last(struct sample_ingest *ingest, struct ticking_event *event,
+		       const struct last_sample *last, struct wire_sample *sample, uint64_t weight)
+{
+	struct resolved_sample resolved = {.sample = sample,
+					   .thread = last->thread,
+					   .stack = last->stack,
+					   .is_truncated = last->is_truncated};
+	int err = add_weight(ingest, last->thread, last->stack, event->metric, weight,
+			     &(struct sample_interval){last->start_ns, last->time_ns});
+
+	if (err)
+		return err;
+	event->counts.weight += weight;
+	/* It is part of that sample's weight. */
+	event->counts.weight_squares +=
+		(double)weight * ((double)weight + 2 * (double)last->weight);
+	sample->time_ns = last->time_ns;
+	sample->weight = weight;
+	sample->user_sp = 0; /* unknown by now */
+	keep_time(ingest, &resolved, event->metric, 1);
+	return 0;
+}
+
+/*
  * Hits before a silence belong to the sample before it. Without one they belong to this sample.
  * Adds to *weight in that case.
  */
@@ -583,11 +609,9 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 {
 	struct last_sample *last = use_last(event, resolved->sample->cpu);
 	struct wire_sample earlier = *resolved->sample;
-	struct resolved_sample resolved_earlier = {.sample = &earlier};
 	/* Samples of ended requests have times in its place, those of allocations an address. */
 	uint64_t earlier_weight =
 		event->has_ends || event->is_of_allocators ? 0 : earlier.earlier_weight;
-	int err;
 
 	if (!last)
 		return -ENOMEM;
@@ -595,21 +619,22 @@ static int add_earlier(struct sample_ingest *ingest, struct ticking_event *event
 		*weight += earlier_weight;
 		return 0;
 	}
-	err = add_weight(ingest, last->thread, last->stack, event->metric, earlier_weight,
-			 &(struct sample_interval){last->start_ns, last->time_ns});
+	return add_to_last(ingest, event, last, &earlier, earlier_weight);
+}
+
+int sample_ingest_add_rest(struct sample_ingest *ingest, size_t event_number, uint32_t cpu,
+			   uint64_t weight)
+{
+	struct ticking_event *event = &ingest->events.items[event_number];
+	struct wire_sample sample = {.event = (uint32_t)event_number, .cpu = (uint16_t)cpu};
+	int err;
+
+	if (cpu >= event->last.length || !event->last.items[cpu].time_ns)
+		return 0;
+	err = add_to_last(ingest, event, &event->last.items[cpu], &sample, weight);
 	if (err)
 		return err;
-	event->counts.weight += earlier_weight;
-	/* It is part of that sample's weight. */
-	event->counts.weight_squares +=
-		(double)earlier_weight * ((double)earlier_weight + 2 * (double)last->weight);
-	earlier.time_ns = last->time_ns;
-	earlier.weight = earlier_weight;
-	earlier.user_sp = 0; /* unknown by now */
-	resolved_earlier.thread = last->thread;
-	resolved_earlier.stack = last->stack;
-	resolved_earlier.is_truncated = last->is_truncated;
-	keep_time(ingest, &resolved_earlier, event->metric, 1);
+	event->counts.rest += weight;
 	return 0;
 }
 
@@ -652,7 +677,9 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 		err = add_earlier(ingest, event, resolved, &weight);
 		if (err)
 			return err;
-		note_last(event, resolved, &interval, weight);
+		/* Hits of a CPU have no part in a call that they have not ended. */
+		if (!(resolved->sample->flags & WIRE_SAMPLE_UNDER_WAY))
+			note_last(event, resolved, &interval, weight);
 	}
 	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight,
 			 &interval);

@@ -157,6 +157,15 @@ _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 _must_check_ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event,
 					 const struct wire_block *block, uint64_t end_ns);
 
+/*
+ * After the last sample of an event whose hits a program counts: add the weight of the hits after
+ * the last sample of a CPU, which belongs to that sample. Without one it is in no stack.
+ *
+ * Returns 0, -ENOMEM or -EOVERFLOW.
+ */
+_must_check_ int sample_ingest_add_rest(struct sample_ingest *ingest, size_t event, uint32_t cpu,
+					uint64_t weight);
+
 /* Counts of ticks. */
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
 
@@ -167,6 +176,7 @@ struct sample_ingest_event {
 	uint64_t lost_weight;  /* of these; what a sample has, if it has one */
 	uint64_t nested;       /* left out: calls of an allocator within another one */
 	uint64_t weight;       /* of the samples; for live memory, only of blocks that are live */
+	uint64_t rest;         /* of it: after the last samples of CPUs */
 	double weight_squares; /* sum of the squares of the samples' weights */
 	uint64_t live;         /* number of live blocks among these */
 	uint64_t oldest_ns;

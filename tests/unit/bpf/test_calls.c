@@ -79,6 +79,7 @@ static void a_call_under_way_throughout_is_as_long_as_the_recording(void **state
 	assert_int_equal(sample->time_ns, END + 50);
 	assert_int_equal(sample->user_sp, 0x7000);
 	assert_int_equal(sample->flags & WIRE_SAMPLE_OFF_CPU, 0);
+	assert_true(sample->flags & WIRE_SAMPLE_UNDER_WAY);
 	assert_string_equal(sample->comm, "caller");
 	/* Once. */
 	visit(send_call, &task);

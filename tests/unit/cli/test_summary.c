@@ -192,24 +192,24 @@ static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
 		"them is ± 20 %;\n               -c 1 samples each\n");
 }
 
-static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
+static void hits_without_a_sample_are_reported(_unused_ void **state)
 {
-	assert_event(
-		(struct event_counts){
-			.samples = 1, .weight = 1000, .scaled_weight = 1000, .rest = 10},
-		"represent 1,000 bytes\n               10 bytes more followed the last sample and are in "
-		"no stack");
+	assert_event((struct event_counts){.samples = 1,
+					   .weight = 1000000,
+					   .scaled_weight = 1000000,
+					   .rest = 1},
+		     "represent 1,000,000 bytes\n               1 bytes more are in no stack: no sample "
+		     "followed them on their CPU;\n               a smaller -c leaves less\n");
 	assert_event((struct event_counts){.unit = "nanoseconds",
 					   .samples = 1,
 					   .weight = 1000000000,
 					   .scaled_weight = 1000000000,
 					   .rest = 500000000},
-		     "represent 1.000 s\n               0.500 s more followed the last sample");
-	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
+		     "represent 1.000 s\n               0.500 s more are in no stack");
+	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000},
 		     "represent 1,000 bytes\n  lost");
-	assert_event(
-		(struct event_counts){.rest = 10},
-		"represent 0 bytes\n               10 bytes more are in no stack; a smaller -c");
+	assert_event((struct event_counts){.rest = 10},
+		     "represent 0 bytes\n               10 bytes more are in no stack");
 }
 
 /* A few large allocations may be most of the bytes. */
@@ -767,7 +767,7 @@ int main(void)
 		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
 		cmocka_unit_test(an_estimated_sum_has_its_error),
 		cmocka_unit_test(parts_of_an_exact_sum_have_an_error),
-		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
+		cmocka_unit_test(hits_without_a_sample_are_reported),
 		cmocka_unit_test(the_share_of_lost_weight_is_reported),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(user_stacks_are_reported_with_what_they_lack),

@@ -349,6 +349,19 @@ static void counters_are_summed_over_all_cpus(void **state _unused_)
 	assert_int_equal(counters[1], 10 + 20 + 30);
 }
 
+static void counters_of_each_cpu_can_be_read(void **state _unused_)
+{
+	size_t num_cpus;
+	void *values;
+
+	assert_int_equal(bpf_counters_read_each(COUNTERS, 2 * sizeof(uint64_t), &values, &num_cpus),
+			 0);
+	assert_int_equal(num_cpus, NUM_CPUS);
+	assert_int_equal(((uint64_t *)values)[0], 1);
+	assert_int_equal(((uint64_t *)values)[5], 30);
+	free(values);
+}
+
 static int read_counters(void *context)
 {
 	return bpf_counters_read(COUNTERS, context, 2 * sizeof(uint64_t));
@@ -393,6 +406,7 @@ int main(void)
 		TEST(released_twice_closes_nothing_else),
 		TEST(rings_are_read_one_after_the_other),
 		TEST(counters_are_summed_over_all_cpus),
+		TEST(counters_of_each_cpu_can_be_read),
 		TEST(counters_that_cannot_be_read_are_an_error),
 		TEST(a_program_tells_what_it_missed),
 	};

@@ -224,6 +224,36 @@ static void the_rest_is_the_weight_after_the_last_sample(void **state _unused_)
 	assert_int_equal(rest, 0);
 }
 
+static int add_rest(uint32_t cpu, uint64_t weight, void *context)
+{
+	uint64_t *sum = context;
+
+	*sum += weight * (cpu + 1);
+	return weight == 9 ? -EIO : 0;
+}
+
+static void each_cpu_has_its_rest(void **state _unused_)
+{
+	uint64_t num_cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint64_t sum = 0;
+
+	period_state.weight = 6;
+	assert_int_equal(counted_program_for_each_rest(&program, add_rest, &sum), 0);
+	assert_int_equal(sum, 0);
+	program.kind = EVENT_PROBE;
+	assert_int_equal(counted_program_for_each_rest(&program, add_rest, &sum), 0);
+	assert_int_equal(sum, 6 * num_cpus * (num_cpus + 1) / 2);
+	period_state.weight = 9;
+	sum = 0;
+	assert_int_equal(counted_program_for_each_rest(&program, add_rest, &sum), -EIO);
+	assert_int_equal(sum, 9);
+	period_state.weight = 0;
+	assert_int_equal(counted_program_for_each_rest(&program, add_rest, &sum), 0);
+	is_unreadable[PERIOD_STATES] = true;
+	assert_int_equal(counted_program_for_each_rest(&program, add_rest, &sum), -ENOENT);
+	assert_int_equal(sum, 9);
+}
+
 static int add_block(const struct wire_block *block, void *context)
 {
 	uint64_t *slots = context;
@@ -261,6 +291,7 @@ int main(void)
 		TEST(skipped_hits_count_from_start_to_stop),
 		TEST(the_stop_closes_all_links),
 		TEST(the_rest_is_the_weight_after_the_last_sample),
+		TEST(each_cpu_has_its_rest),
 		TEST(each_live_block_is_reported),
 	};
 

@@ -30,6 +30,7 @@ static uint64_t read_clock(void);
 #define sample_ingest_add_stack          add_stack
 #define sample_ingest_add_sample         add_ingested
 #define sample_ingest_add_block          add_block
+#define sample_ingest_add_rest           add_rest
 #define sample_ingest_finish             finish_ingest
 #define sample_ingest_get_event          get_ingested
 #define sample_ingest_get_event_metric   get_metric
@@ -230,6 +231,11 @@ int add_stack(struct sample_ingest *ingest _unused_, const struct wire_stack *re
 int add_ingested(struct sample_ingest *ingest _unused_, const struct wire_sample *sample)
 {
 	return tell("sample %d,", (int)sample->time_ns);
+}
+
+int add_rest(struct sample_ingest *ingest _unused_, size_t event, uint32_t cpu, uint64_t weight)
+{
+	return tell("rest %d of %zu on %u,", (int)weight, event, cpu);
 }
 
 int add_block(struct sample_ingest *ingest _unused_, size_t event, const struct wire_block *block,
@@ -454,6 +460,7 @@ int scan_processes(struct process_table *table _unused_)
 
 static struct wire_counters counters[3];
 static uint64_t rests[3], preempted[3], skipped[3];
+static int rest_error;
 static struct event_times times[3];
 static int counters_error;
 static uint64_t sleepers_until_ns;
@@ -594,6 +601,13 @@ int sampler_read_rest(const struct sampler *sampler _unused_, size_t event, uint
 	return 0;
 }
 
+int sampler_for_each_rest(const struct sampler *sampler _unused_, size_t event,
+			  int (*handle_)(uint32_t cpu, uint64_t weight, void *context),
+			  void *context)
+{
+	return rests[event] ? handle_(4, rests[event], context) : rest_error;
+}
+
 int sampler_read_preempted(const struct sampler *sampler _unused_, size_t event, uint64_t *ret)
 {
 	*ret = preempted[event];
@@ -705,7 +719,7 @@ static int set_up(void **state _unused_)
 	memset(events, 0, sizeof(events));
 	ingest_counts = off_cpu_ingest_counts = (struct sample_ingest_counts){0};
 	programs_ns = 0;
-	programs_error = 0;
+	programs_error = rest_error = 0;
 	recorder = calloc(1, sizeof(*recorder));
 	assert_non_null(recorder);
 	recorder->opts.frequency_hz = 100;
@@ -1287,6 +1301,27 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	assert_false(recorder->is_running);
 }
 
+/* A last sample is known when the stacks of all others are. */
+static void hits_after_the_last_sample_are_added(void **state _unused_)
+{
+	recorder->opts.num_events = 3;
+	recorder->opts.events = events;
+	recorder->until_ns = UINT64_MAX;
+	rests[0] = 30;
+	rests[2] = 50;
+	rest_error = -EIO; /* of the other one */
+	assert_int_equal(recorder_stop(recorder, NULL), 0);
+	expect_story("end,disable,catch up,code,events,read,details,code,"
+		     "rest 30 of 0 on 4,rest 50 of 2 on 4,"
+		     "finish,files end,settle files,opener ends,close rings,close all events,");
+	rests[0] = 0;
+	rest_error = -ENOMEM;
+	assert_int_equal(add_rests(recorder), -ENOMEM);
+	/* Another recording has begun to count them. */
+	recorder->until_ns = 7777;
+	assert_int_equal(add_rests(recorder), 0);
+}
+
 static void events_that_took_turns_are_scaled(void **state _unused_)
 {
 	recorder->opts.num_events = 3;
@@ -1445,6 +1480,7 @@ static void set_counts(size_t event, uint64_t base)
 	ingested[event] = (struct sample_ingest_event){.samples = base + 15,
 						       .unknown_stack = base + 16,
 						       .weight = base + 17,
+						       .rest = 10,
 						       .live = base + 18,
 						       .oldest_ns = base + 19};
 	recorder->num_of_others.items[event] = base + 20;
@@ -1476,7 +1512,7 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	assert_int_equal(counts.outside, 111);
 	assert_int_equal(counts.lost[LOSS_PREEMPTED], 112);
 	assert_int_equal(counts.lost[LOSS_SKIPPED], 113);
-	assert_int_equal(counts.rest, 114);
+	assert_int_equal(counts.rest, 104);
 	assert_int_equal(counts.samples, 115);
 	assert_int_equal(counts.lost[LOSS_UNKNOWN_STACK], 116);
 	assert_int_equal(counts.weight, 117);
@@ -1718,6 +1754,7 @@ int main(void)
 		TEST(it_starts_at_once),
 		TEST(times_of_programs_that_cannot_be_read_are_left_out),
 		TEST(a_stop_reads_what_is_left),
+		TEST(hits_after_the_last_sample_are_added),
 		TEST(events_that_took_turns_are_scaled),
 		TEST(the_duration_is_the_time_whose_samples_are_ours),
 		TEST(one_recording_ends_where_the_next_starts),

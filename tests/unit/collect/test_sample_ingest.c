@@ -1318,6 +1318,39 @@ static void weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu(void *
 	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).samples, 4);
 }
 
+static void so_does_the_weight_after_the_last_sample(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[] = "faults";
+	const struct event event = {.name = name, .kind = EVENT_SOFTWARE, .type = 1, .config = 2};
+	struct wire_sample under_way = {.type = WIRE_SAMPLE,
+					.pid = PID,
+					.tid = PID + 1,
+					.cpu = 3,
+					.flags = WIRE_SAMPLE_NO_USER_MEMORY | WIRE_SAMPLE_UNDER_WAY,
+					.time_ns = 50,
+					.generation = WIRE_GENERATION_UNKNOWN,
+					.num_periods = 1,
+					.weight = 1000};
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
+	/* Without a sample on the CPU it is in no stack. */
+	assert_int_equal(sample_ingest_add_rest(fixture->ingest, 0, 3, 9), 0);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).rest, 0);
+	add_late_sample(fixture, 10, PID, 100, 0);
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &under_way), 0);
+	assert_int_equal(sample_ingest_add_rest(fixture->ingest, 0, 3, 20), 0);
+	assert_int_equal(sample_ingest_add_rest(fixture->ingest, 0, 2, 9), 0);
+	assert_int_equal(sample_ingest_add_rest(fixture->ingest, 0, 4, 9), 0);
+	assert_int_equal(sum_thread(fixture, PID), 120);
+	assert_int_equal(sum_thread(fixture, PID + 1), 1000);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).rest, 20);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).weight, 1120);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).samples, 2);
+	assert_true(sample_ingest_get_event(fixture->ingest, 0).weight_squares ==
+		    120 * 120 + 1000 * 1000);
+}
+
 /* A sample of a request that has ended has a time there. */
 static void so_does_the_weight_of_requests_unless_they_have_ended(void **state)
 {
@@ -2039,6 +2072,7 @@ int main(void)
 		fixture_test(an_allocation_within_an_allocator_is_left_out),
 		fixture_test(an_allocation_by_a_helper_of_an_allocator_is_left_out),
 		fixture_test(weight_before_a_silence_belongs_to_the_last_sample_of_the_cpu),
+		fixture_test(so_does_the_weight_after_the_last_sample),
 		fixture_test(so_does_the_weight_of_requests_unless_they_have_ended),
 		fixture_test(without_events_a_sample_weighs_one),
 		cmocka_unit_test_setup_teardown(only_what_is_live_in_the_end_is_in_the_profile,

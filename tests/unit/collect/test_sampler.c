@@ -356,6 +356,13 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 	return 0;
 }
 
+int counted_program_for_each_rest(const struct counted_program *program,
+				  int (*handle)(uint32_t cpu, uint64_t weight, void *context),
+				  void *context)
+{
+	return handle(5, (uint64_t)number_of(program) + 1, context);
+}
+
 int counted_program_read_preempted(const struct counted_program *program, uint64_t *ret)
 {
 	*ret = (uint64_t)number_of(program) + 2;
@@ -972,6 +979,12 @@ static int take_block(const struct wire_block *block, void *context)
 	return -EIO;
 }
 
+static int take_rest(uint32_t cpu, uint64_t weight, void *context)
+{
+	*(uint64_t *)context = cpu * 1000 + weight;
+	return -EIO;
+}
+
 static void each_event_has_its_counters(void **state _unused_)
 {
 	struct wire_counters counters;
@@ -989,6 +1002,9 @@ static void each_event_has_its_counters(void **state _unused_)
 	assert_int_equal(value, COUNTED + 2);
 	assert_int_equal(sampler_read_rest(sampler, 0, &value), 0);
 	assert_int_equal(value, 0);
+	assert_int_equal(sampler_for_each_rest(sampler, 1, take_rest, &value), -EIO);
+	assert_int_equal(value, 5000 + COUNTED + 2);
+	assert_int_equal(sampler_for_each_rest(sampler, 0, take_rest, &value), 0);
 	assert_int_equal(sampler_read_preempted(sampler, 2, &value), 0);
 	assert_int_equal(value, COUNTED + 4);
 	assert_int_equal(sampler_read_preempted(sampler, 3, &value), 0);
