@@ -140,6 +140,8 @@ const char *loss_explain(enum loss loss);
 bool loss_is(enum loss loss, unsigned int kinds);
 uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
 
+/* The samples among them that were taken: not hits or ticks before that. */
+uint64_t losses_sum_samples(const uint64_t lost[static NUM_LOSSES]);
 /*
  * The outcomes of a tick, an event and a wait beside the losses: each is one row here, and one assignment where it is
  * counted. The field, the key in the account of a run and the balance have its name.
@@ -368,6 +370,8 @@ struct recorder_account {
 				    after recorder_stop() */
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
+	uint64_t idle_ns;        /* CPUs of the machine without a thread to run, in sum; after
+				    recorder_stop() */
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
 	struct late_allocators late_allocators; /* after recorder_stop() */
 	struct overwritten_files overwritten;

@@ -172,7 +172,7 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 static void report_account(const struct recorder_account *account, const char *event_name,
 			   struct finding *ret)
 {
-	uint64_t lost = losses_sum(account->lost);
+	uint64_t lost = losses_sum_samples(account->lost);
 	uint64_t complete = account->walks[WALK_COMPLETE];
 	uint64_t num_walks = 0;
 

@@ -33,6 +33,16 @@ uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES])
 	return sum;
 }
 
+uint64_t losses_sum_samples(const uint64_t lost[static NUM_LOSSES])
+{
+	uint64_t sum = 0;
+
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+		if (!loss_is(loss, LOSS_BEFORE_SAMPLE))
+			sum += lost[loss];
+	return sum;
+}
+
 static bool are_kworks_balanced(const struct kwork_counts *counts)
 {
 	return counts->fired == counts->kept + counts->lost_ring + counts->lost_nested +

@@ -22,6 +22,7 @@
 #include "collect/events/allocator_code.h"
 #include "collect/events/allocator_follower.h"
 #include "collect/kernel/event_queue.h"
+#include "collect/kernel/idle_time.h"
 #include "collect/kernel/own_times.h"
 #include "collect/kernel_features.h"
 #include "collect/processes/live_descendants.h"
@@ -94,6 +95,8 @@ struct recorder {
 	uint64_t start_ns;
 	uint64_t stop_ns;     /* nothing counted any more */
 	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
+	uint64_t idle_at_start_ns;
+	uint64_t idle_ns; /* summed over the CPUs; when it has stopped */
 	uint64_t next_hotplug_ns;
 	uint64_t handled_ns;        /* events up to this time have been handled */
 	uint64_t next_meanwhile_ns; /* when samples are read again, whatever else is being done */
@@ -896,6 +899,7 @@ void recorder_start(struct recorder *recorder)
 	/* If this fails, the programs' earlier time counts, too. */
 	if (read_own_times(recorder, &recorder->times_at_start))
 		own_times_release(&recorder->times_at_start);
+	recorder->idle_at_start_ns = idle_time_read_ns();
 	recorder->start_ns = clock_now_ns();
 	recorder->next_hotplug_ns = recorder->start_ns + HOTPLUG_INTERVAL_NS;
 	recorder->is_running = true;
@@ -1205,6 +1209,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	/* Taking thousands of probes away takes seconds, which are not part of the recording. */
 	sampler_end(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
+	recorder->idle_ns = idle_time_read_ns() - recorder->idle_at_start_ns;
 	recorder->is_running = false;
 	allocator_follower_close(recorder->follower);
 	sampler_disable(recorder->sampler);
@@ -1428,6 +1433,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 		.late_allocators = recorder->late_allocators,
 		.overwritten = {(uint32_t)broken.count, broken.first_path},
+		.idle_ns = recorder->idle_ns,
 		.left_probes = sampler_get_left_probes(recorder->sampler),
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};

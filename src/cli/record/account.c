@@ -159,12 +159,7 @@ uint64_t account_sum_unnamed(const struct account *account)
 
 uint64_t account_sum_lost_samples(const struct account *account)
 {
-	uint64_t sum = 0;
-
-	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
-		if (!loss_is(loss, LOSS_BEFORE_SAMPLE))
-			sum += account->ticks.lost[loss];
-	return sum;
+	return losses_sum_samples(account->ticks.lost);
 }
 
 uint64_t account_sum_lost(const struct account *account)

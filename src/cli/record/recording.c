@@ -230,7 +230,7 @@ static void show_recording(struct recording *recording)
 	seconds = (double)ticks.duration_ns / 1e9;
 	progress_print(&recording->progress, "recording: %.1f s, %.0f samples/s, %llu lost%s",
 		       seconds, seconds > 0 ? (double)ticks.samples / seconds : 0,
-		       (unsigned long long)losses_sum(ticks.lost),
+		       (unsigned long long)losses_sum_samples(ticks.lost),
 		       recording->options->duration_ns || recording->options->command
 			       ? ""
 			       : "; Ctrl-C stops and writes");

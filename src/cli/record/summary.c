@@ -21,6 +21,8 @@
 /* Columns of a row of the top list besides the name. */
 #define ROW_COLUMNS  12
 #define THROTTLED_HZ 10000
+/* Error of a CPU's idle time, at its start and end. */
+#define IDLE_ERROR_NS (20 * NS_PER_MS)
 /* After a number. */
 #define KERNEL_ONLY "samples have none: kernel threads, or threads that start or exit"
 /* Less would be shown as 0.00 s. */
@@ -340,13 +342,19 @@ static void append_frames(struct text *text, const struct summary *summary,
 }
 
 /*
- * Whether the kernel throttles the ticks. At lower frequencies some are missing where a CPU sleeps
- * too deeply for them, and no sample with them.
+ * Whether more ticks are missing than those of idle CPUs. Some machines deliver no ticks to them,
+ * and no sample is missing then. The kernel counts idle time in hundredths of a second.
  */
 static bool is_throttled(const struct account *account)
 {
-	return account->frequency_hz >= THROTTLED_HZ &&
-	       account->ticks.lost[LOSS_UNDELIVERED] > account->ticks.fired / 100;
+	const struct recorder_account *ticks = &account->ticks;
+	uint64_t undelivered = ticks->lost[LOSS_UNDELIVERED];
+	uint64_t tick_ns = NS_PER_SECOND / (account->frequency_hz ? account->frequency_hz : 1);
+	uint64_t asleep_ns = ticks->idle_ns + ticks->num_cpus * IDLE_ERROR_NS;
+
+	if (account->frequency_hz < THROTTLED_HZ || undelivered <= ticks->fired / 100)
+		return false;
+	return (undelivered + ticks->idle) * tick_ns > asleep_ns + asleep_ns / 20;
 }
 
 static const char *describe_no_loss(const struct account *account, const struct trace_losses *trace)

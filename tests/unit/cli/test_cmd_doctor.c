@@ -49,10 +49,30 @@ static void interpreters_are_in_order_of_kind_version_and_pid(void **state _unus
 	}
 }
 
+/* No sample is missing with a tick that a sleeping CPU does not get. */
+static void lost_samples_are_those_that_were_taken(void **state _unused_)
+{
+	struct recorder_account account = {
+		.fired = 112,
+		.samples = 2,
+		.lost = {[LOSS_UNDELIVERED] = 99, [LOSS_RING_SAMPLE] = 11},
+		.duration_ns = 500000000,
+		.num_cpus = 2,
+		.walks = {[WALK_COMPLETE] = 1, [WALK_NO_RULE] = 1},
+	};
+	struct finding finding = {0};
+
+	report_account(&account, "cpu-clock", &finding);
+	assert_true(finding.is_ok);
+	assert_string_equal(finding.detail, "2 samples in 0.5 s on 2 CPUs (cpu-clock); 1 of 2 user "
+					    "stacks complete, 11 samples lost");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(interpreters_are_in_order_of_kind_version_and_pid),
+		cmocka_unit_test(lost_samples_are_those_that_were_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,21 +93,31 @@ static void ticks_that_were_not_delivered_are_reported(_unused_ void **state)
 	struct scene scene = make_scene();
 
 	memset(scene.account.ticks.lost, 0, sizeof(scene.account.ticks.lost));
-	scene.account.ticks.fired = 1000;
+	scene.account.ticks.fired = 100000;
+	scene.account.ticks.idle = 0;
 	scene.account.frequency_hz = 20000;
-	scene.account.ticks.lost[LOSS_UNDELIVERED] = 600;
+	scene.account.ticks.lost[LOSS_UNDELIVERED] = 60000; /* 3 s */
 	append(&scene, summary_append);
 	assert_says(&scene,
 		    "\n  lost         no sample that was taken\n"
-		    "               600 ticks were not delivered: the kernel throttled them, ");
+		    "               60,000 ticks were not delivered: the kernel throttled them, ");
 	assert_says(&scene, "               take fewer samples, by a lower -F ");
 	text_truncate(&scene.text, 0);
 	append(&scene, summary_append_line);
 	assert_says(&scene, ", lost 0, 60.0% of the ticks were not delivered");
 	text_truncate(&scene.text, 0);
+	/* A CPU was idle as long. */
+	scene.account.ticks.idle_ns = 3000000000;
+	append(&scene, summary_append);
+	assert_null(strstr(scene.text.data, "take fewer samples"));
+	scene.account.ticks.idle = 10000; /* to which ticks were delivered */
+	append(&scene, summary_append);
+	assert_says(&scene, "take fewer samples");
+	text_truncate(&scene.text, 0);
+	scene.account.ticks.idle_ns = 0;
 	scene.account.frequency_hz = 99; /* a CPU that slept */
 	append(&scene, summary_append);
-	assert_says(&scene, "               600 ticks were not delivered: ");
+	assert_says(&scene, "               60,000 ticks were not delivered: ");
 	assert_null(strstr(scene.text.data, "take fewer samples"));
 	text_truncate(&scene.text, 0);
 	append(&scene, summary_append_line);

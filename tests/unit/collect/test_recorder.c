@@ -27,6 +27,7 @@ static uint64_t read_clock(void);
 #define side_band_get_last_change_ns     get_last_change
 #define publisher_get_look_ns            get_look
 #define publisher_new                    open_publisher
+#define idle_time_read_ns                read_idle_ns
 #define sample_ingest_add_stack          add_stack
 #define sample_ingest_add_sample         add_ingested
 #define sample_ingest_add_block          add_block
@@ -96,6 +97,11 @@ static uint64_t read_clock(void)
 {
 	now_ns += step_ns;
 	return now_ns;
+}
+
+uint64_t read_idle_ns(void)
+{
+	return 12;
 }
 
 static struct recorder *recorder;
@@ -1289,6 +1295,7 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	recorder->opts.events = events;
 	events[1].is_live = true;
 	recorder->until_ns = 7777;
+	recorder->idle_at_start_ns = 5;
 	recorder->is_running = true;
 	assert_int_equal(recorder_stop(recorder, NULL), 0);
 	/* Nothing counts any more, and blocks are live until then, however long it takes to take probes away. */
@@ -1298,6 +1305,7 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	assert_int_equal(sleepers_until_ns, 7777);
 	assert_int_equal(recorder->num_sleepers, 3);
 	assert_int_equal(recorder->stop_ns, 1000000010);
+	assert_int_equal(recorder_get_account(recorder).idle_ns, 7);
 	assert_false(recorder->is_running);
 }
 
