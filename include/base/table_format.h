@@ -12,6 +12,12 @@
 
 /* 1234567 becomes 1,234,567; right-aligned in `width` columns. */
 void table_append_count(struct text *text, uint64_t number, size_t width);
+
+/*
+ * "1 tick was late", "1,234 ticks were late": a number, a blank and a phrase, which has
+ * "{one|several}" where the number decides: "{tick was|ticks were} late".
+ */
+void table_append_counted(struct text *text, uint64_t number, const char *phrase);
 /* The number of columns that it takes. */
 size_t table_get_count_width(uint64_t number);
 

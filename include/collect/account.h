@@ -105,22 +105,23 @@ bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
  *
  * 	LOSS(NAME, key in the account of a run, kinds of enum loss_kind, explanation after a number)
  */
-#define LOSSES(LOSS)                                                                               \
-	LOSS(RING_SAMPLE, "ring_sample", LOSS_OF_TICKS | LOSS_OF_WAITS, "samples lost: ring full") \
-	LOSS(RING_STACK, "ring_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                              \
-	     "samples lost: ring full for their stack")                                            \
-	LOSS(UNKNOWN_STACK, "unknown_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                        \
-	     "samples lost: stack missing")                                                        \
-	LOSS(PREEMPTED, "preempted", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                           \
-	     "hits of a probe lost: another thread of the CPU was in it")                          \
-	LOSS(SKIPPED, "skipped", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                               \
-	     "hits skipped by the kernel: a BPF program was running on that CPU")                  \
-	LOSS(BLOCK, "block", LOSS_OF_TICKS,                                                        \
-	     "allocations lost: too many live at a time; a larger -c loses less")                  \
-	LOSS(UNDELIVERED, "undelivered", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                       \
-	     "ticks were not delivered: the kernel throttled them, or the CPU slept")              \
-	LOSS(UNREAD, "unread", LOSS_OF_WAITS,                                                      \
-	     "samples lost: memory of sleeping threads read too late")
+#define LOSSES(LOSS)                                                                                  \
+	LOSS(RING_SAMPLE, "ring_sample", LOSS_OF_TICKS | LOSS_OF_WAITS,                               \
+	     "{sample|samples} lost: ring full")                                                      \
+	LOSS(RING_STACK, "ring_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                                 \
+	     "{sample|samples} lost: ring full for {its|their} stack")                                \
+	LOSS(UNKNOWN_STACK, "unknown_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                           \
+	     "{sample|samples} lost: stack missing")                                                  \
+	LOSS(PREEMPTED, "preempted", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                              \
+	     "{hit|hits} of a probe lost: another thread of the CPU was in it")                       \
+	LOSS(SKIPPED, "skipped", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                                  \
+	     "{hit|hits} skipped by the kernel: a BPF program was running on that CPU")               \
+	LOSS(BLOCK, "block", LOSS_OF_TICKS,                                                           \
+	     "{allocation|allocations} lost: too many live at a time; a larger -c loses less")        \
+	LOSS(UNDELIVERED, "undelivered", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                          \
+	     "{tick was|ticks were} not delivered: the kernel throttled {it|them}, or the CPU slept") \
+	LOSS(UNREAD, "unread", LOSS_OF_WAITS,                                                         \
+	     "{sample|samples} lost: memory of sleeping threads read too late")
 
 enum loss_kind {
 	LOSS_OF_TICKS = 1,      /* of ticks and events */
@@ -134,14 +135,14 @@ enum loss { LOSSES(LOSS_NUMBER) NUM_LOSSES };
 
 /* "ring_sample". A literal. */
 const char *loss_get_key(enum loss loss);
-/* "samples lost: ring full". A literal. */
+/* "{sample|samples} lost: ring full", for table_append_counted(). A literal. */
 const char *loss_explain(enum loss loss);
 /* Whether it is one of these kinds: all of them. */
 bool loss_is(enum loss loss, unsigned int kinds);
 uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
-
 /* The samples among them that were taken: not hits or ticks before that. */
 uint64_t losses_sum_samples(const uint64_t lost[static NUM_LOSSES]);
+
 /*
  * The outcomes of a tick, an event and a wait beside the losses: each is one row here, and one assignment where it is
  * counted. The field, the key in the account of a run and the balance have its name.
@@ -273,7 +274,8 @@ struct event_counts {
 	uint64_t lost[NUM_LOSSES];
 	/* The sum is: the samples are points of a Poisson process, or some requests of many. */
 	bool is_estimated;
-	bool is_of_requests; /* to block devices, weighted by their time */
+	bool is_of_requests;    /* to block devices, weighted by their time */
+	uint64_t mean_distance; /* between points of a Poisson process, as weight; else 0 */
 	/*
 	 * If not every hit is a sample: number of samples of one weight that would estimate as well
 	 * which part of the sum a stack has; else 0.
@@ -285,8 +287,8 @@ struct event_counts {
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
 	uint64_t scaled_weight; /* its estimate with gaps filled; differs only if times have gaps */
-	uint64_t rest;        /* of hits that a program counts: in no sample */
-	uint64_t lost_weight; /* of lost samples; for live memory, freed or not */
+	uint64_t rest;          /* of hits that a program counts: in no sample */
+	uint64_t lost_weight;   /* of lost samples; for live memory, freed or not */
 };
 
 /* Outcome for the interpreter's frames in a sample of a process that runs an interpreter. */
@@ -368,10 +370,10 @@ struct recorder_account {
 	uint64_t duration_ns;    /* while samples were taken, until now */
 	uint64_t observed_ns;    /* of it, how long each thread with samples was there, in sum;
 				    after recorder_stop() */
-	uint32_t num_cpus;       /* online at the start */
-	struct process_table_stats processes;
 	uint64_t idle_ns;        /* CPUs of the machine without a thread to run, in sum; after
 				    recorder_stop() */
+	uint32_t num_cpus;       /* online at the start */
+	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
 	struct late_allocators late_allocators; /* after recorder_stop() */
 	struct overwritten_files overwritten;

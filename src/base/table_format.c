@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -37,6 +38,32 @@ void table_append_count(struct text *text, uint64_t number, size_t width)
 		if (i && (length - i) % 3 == 0)
 			text_append_char(text, ',');
 		text_append_char(text, digits[i]);
+	}
+}
+
+/* A part of a phrase from an opening brace on: "{one|several}". Returns its end. */
+static const char *append_choice(struct text *text, const char *choice, bool is_one)
+{
+	const char *one = choice + 1;
+	size_t length = strcspn(one, "|}");
+	const char *several = one + length + (one[length] == '|');
+	size_t rest = strcspn(several, "}");
+
+	text_append(text, is_one ? one : several, is_one ? length : rest);
+	return several + rest + (several[rest] == '}');
+}
+
+void table_append_counted(struct text *text, uint64_t number, const char *phrase)
+{
+	table_append_count(text, number, 0);
+	text_append_char(text, ' ');
+	while (*phrase) {
+		size_t length = strcspn(phrase, "{");
+
+		text_append(text, phrase, length);
+		phrase += length;
+		if (*phrase)
+			phrase = append_choice(text, phrase, number == 1);
 	}
 }
 

@@ -231,11 +231,12 @@ static void show_capture(const struct capture_command *capture)
 	    (log_get_level() == LOG_LEVEL_NORMAL && !isatty(STDERR_FILENO)))
 		return;
 	fprintf(stderr,
-		"captured %" PRIu64 " samples in %.1f s: %s/%s (%" PRIu64
-		" bytes); %u captures (%" PRIu64 " MB) are kept, %u were removed\n",
-		ticks->samples, (double)ticks->duration_ns / 1e9, capture->options.dir,
-		archive_file_get_name(capture->file), archive_file_get_size(capture->file),
-		capture->expired.num_kept, capture->expired.kept_bytes >> 20,
+		"captured %" PRIu64 " sample%s in %.1f s: %s/%s (%" PRIu64
+		" bytes); %u capture%s (%" PRIu64 " MB) kept, %u removed\n",
+		ticks->samples, ticks->samples == 1 ? "" : "s", (double)ticks->duration_ns / 1e9,
+		capture->options.dir, archive_file_get_name(capture->file),
+		archive_file_get_size(capture->file), capture->expired.num_kept,
+		capture->expired.num_kept == 1 ? "" : "s", capture->expired.kept_bytes >> 20,
 		capture->expired.num_removed);
 }
 

@@ -180,10 +180,12 @@ static void report_account(const struct recorder_account *account, const char *e
 		num_walks += account->walks[end];
 	ret->is_ok = account->samples > 0 && recorder_account_is_balanced(account);
 	snprintf(ret->detail, sizeof(ret->detail),
-		 "%" PRIu64 " samples in %.1f s on %u CPUs (%s); %" PRIu64 " of %" PRIu64
-		 " user stacks complete, %" PRIu64 " samples lost",
-		 account->samples, (double)account->duration_ns / 1e9, account->num_cpus,
-		 event_name, complete, num_walks, lost);
+		 "%" PRIu64 " sample%s in %.1f s on %u CPU%s (%s); %" PRIu64 " of %" PRIu64
+		 " user stack%s complete, %" PRIu64 " sample%s lost",
+		 account->samples, account->samples == 1 ? "" : "s",
+		 (double)account->duration_ns / 1e9, account->num_cpus,
+		 account->num_cpus == 1 ? "" : "s", event_name, complete, num_walks,
+		 num_walks == 1 ? "" : "s", lost, lost == 1 ? "" : "s");
 	if (!ret->is_ok)
 		snprintf(ret->fix, sizeof(ret->fix), "please report this as a bug");
 }

@@ -1320,6 +1320,13 @@ static bool is_estimated(const struct recorder *recorder, size_t number, bool ha
 	return recorder->opts.event_count != 1 && event->mean_distance > 1;
 }
 
+static uint64_t get_mean_distance(const struct recorder *recorder, size_t number)
+{
+	uint64_t mean = recorder->opts.num_events ? recorder->opts.events[number].mean_distance : 0;
+
+	return mean && recorder->opts.event_count ? recorder->opts.event_count : mean;
+}
+
 static double count_effective_samples(const struct sample_ingest_event *ingested)
 {
 	double weight = (double)ingested->weight;
@@ -1369,6 +1376,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.is_estimated = is_estimated(recorder, number, !seen.below_period),
 		.is_of_requests =
 			recorder->opts.num_events && recorder->opts.events[number].requests.end,
+		.mean_distance = get_mean_distance(recorder, number),
 		.effective_samples = seen.below_period ? count_effective_samples(&ingested) : 0,
 		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
 		.live = ingested.live,
@@ -1425,6 +1433,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.late_events = event_queue_get_late_count(recorder->queue),
 		.duration_ns = window.end_ns - window.start_ns,
 		.observed_ns = recorder->observed_ns,
+		.idle_ns = recorder->idle_ns,
 		.num_cpus = recorder->num_cpus,
 		.program_time = recorder->program_time,
 		.recovered = counts.recovered,
@@ -1433,7 +1442,6 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 		.late_allocators = recorder->late_allocators,
 		.overwritten = {(uint32_t)broken.count, broken.first_path},
-		.idle_ns = recorder->idle_ns,
 		.left_probes = sampler_get_left_probes(recorder->sampler),
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};

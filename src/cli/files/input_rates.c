@@ -57,7 +57,7 @@ void input_rates_warn(const struct profile *profile)
 		if (first == SOURCE_NONE) {
 			first = i;
 		} else if (period_ns != get_period_ns(profile, first)) {
-			log_warning("%s has %.4g samples per second of CPU time, %s has %.4g: "
+			log_warning("%s has %.6g samples per second of CPU time, %s has %.6g: "
 				    "the samples are added, though each represents another time",
 				    get_name(profile, first),
 				    NS_PER_S / (double)get_period_ns(profile, first),

@@ -15,27 +15,29 @@
 
 /*
  * Reasons for an incomplete user stack: T(name, in the account's JSON, in the summary, where
- * "1,234" precedes it). enum walk_end describes the reasons of the unwinder itself. The others:
+ * "1,234" precedes it, for table_append_counted()). enum walk_end describes the reasons of the unwinder itself. The others:
  *
  * FRAME_POINTER  code without frame pointers broke the chain
  * NO_STACK       nothing could be read
  * NO_PROCESS     its mappings were not known yet, nor later for its raw stack
  */
-#define TRUNCATIONS(T)                                                                            \
-	T(FRAME_POINTER, "frame_pointer", "end in code without frame pointers")                   \
-	T(DEPTH, "depth", "are deeper than the walk goes")                                        \
-	T(NO_STACK, "no_stack", "could not be read")                                              \
-	T(NO_PROCESS, "no_process", "sampled before the mappings of their process were known")    \
-	T(NO_MAPPING, "no_mapping", "lead outside all known mappings")                            \
-	T(NO_TABLE, "no_table", "sampled before the unwind table of their file was ready")        \
-	T(NO_RULE, "no_rule", "end in code without call-frame information")                       \
-	T(UNSUPPORTED, "unsupported_rule", "end in code with unsupported call-frame information") \
-	T(READ, "read", "end where stack memory could not be read")                               \
-	T(STUCK, "stuck", "do not reach an outermost frame")                                      \
-	T(NO_RETURN_ADDRESS, "no_return_address", "end at an invalid return address")             \
-	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")             \
-	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")           \
-	T(32_BIT, "32_bit", "are of 32-bit programs: unwound as far as call sites confirm it")
+#define TRUNCATIONS(T)                                                                         \
+	T(FRAME_POINTER, "frame_pointer", "{ends|end} in code without frame pointers")         \
+	T(DEPTH, "depth", "{is|are} deeper than the walk goes")                                \
+	T(NO_STACK, "no_stack", "could not be read")                                           \
+	T(NO_PROCESS, "no_process", "sampled before the mappings of their process were known") \
+	T(NO_MAPPING, "no_mapping", "{leads|lead} outside all known mappings")                 \
+	T(NO_TABLE, "no_table", "sampled before the unwind table of their file was ready")     \
+	T(NO_RULE, "no_rule", "{ends|end} in code without call-frame information")             \
+	T(UNSUPPORTED, "unsupported_rule",                                                     \
+	  "{ends|end} in code with unsupported call-frame information")                        \
+	T(READ, "read", "{ends|end} where stack memory could not be read")                     \
+	T(STUCK, "stuck", "{does|do} not reach an outermost frame")                            \
+	T(NO_RETURN_ADDRESS, "no_return_address", "{ends|end} at an invalid return address")   \
+	T(SKIPPED_FRAME, "skipped_frame", "{ends|end} where a frame pointer skips a caller")   \
+	T(JIT_CODE, "jit_code", "{goes|go} through JIT code that may not keep frame pointers") \
+	T(32_BIT, "32_bit",                                                                    \
+	  "{is of a 32-bit program|are of 32-bit programs}: unwound as far as call sites confirm it")
 
 #define TRUNCATION(name, key, text) TRUNCATED_##name,
 enum truncation { TRUNCATIONS(TRUNCATION) NUM_TRUNCATIONS };

@@ -621,8 +621,8 @@ static void explain_no_samples(const struct recording *recording)
 	for (size_t i = 0; i < account->num_events; i++) {
 		if (account->events[i].below_period) {
 			log_warning(
-				"no samples: fewer events happened in the target than make one; "
-				"a smaller -c takes more, and -c 1 one of each");
+				"no samples: too few events happened in the target; a smaller -c "
+				"takes more, and -c 1 one of each");
 			return;
 		}
 	}

@@ -24,7 +24,7 @@
 /* Error of a CPU's idle time, at its start and end. */
 #define IDLE_ERROR_NS (20 * NS_PER_MS)
 /* After a number. */
-#define KERNEL_ONLY "samples have none: kernel threads, or threads that start or exit"
+#define KERNEL_ONLY "{sample has|samples have} none: kernel threads, or threads that start or exit"
 /* Less would be shown as 0.00 s. */
 #define SHOWN_NS 5000000
 
@@ -35,8 +35,8 @@ static void append_percent(struct text *text, uint64_t part, uint64_t whole)
 
 static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
 {
-	table_append_count(text, part, 0);
-	text_printf(text, " %s (", what);
+	table_append_counted(text, part, what);
+	text_append_string(text, " (");
 	append_percent(text, part, whole);
 	text_append_char(text, ')');
 }
@@ -47,8 +47,8 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	if (!count)
 		return;
 	text_append_string(text, INDENT);
-	table_append_count(text, count, 0);
-	text_printf(text, " %s\n", reason);
+	table_append_counted(text, count, reason);
+	text_append_char(text, '\n');
 }
 
 /* Report time without counting: the kernel had more events than the CPUs have counters. */
@@ -74,30 +74,6 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 		    (double)times->enabled_ns / (double)times->running_ns);
 }
 
-/*
- * Half of the interval that contains the true sum 19 times out of 20: twice the standard deviation
- * of a Poisson process with this many points.
- */
-static void append_error(struct text *text, const struct event_counts *event)
-{
-	double num_points = event->is_live ? (double)event->live : (double)event->samples;
-
-	if (event->is_of_requests)
-		num_points = event->effective_samples;
-	if (event->is_estimated && num_points > 0)
-		text_printf(text, " (± %.2g %%)", 200 / sqrt(num_points));
-}
-
-/* The same for a stack that has a tenth of the sum: binomial. */
-static void append_error_of_parts(struct text *text, const struct event_counts *event)
-{
-	if (event->effective_samples > 0 && !event->is_live)
-		text_printf(text,
-			    INDENT "not every one is sampled: a stack with a tenth of them is "
-				   "± %.2g %%;\n" INDENT "-c 1 samples each\n",
-			    600 / sqrt(event->effective_samples));
-}
-
 /* "12,345 bytes", "1.234 s", or a number without a unit. */
 static void append_weight(struct text *text, const struct event_counts *event, uint64_t weight)
 {
@@ -105,9 +81,57 @@ static void append_weight(struct text *text, const struct event_counts *event, u
 		text_printf(text, "%.3f s", (double)weight / 1e9);
 		return;
 	}
-	table_append_count(text, weight, 0);
 	if (string_equals(event->unit, "bytes"))
-		text_append_string(text, " bytes");
+		table_append_counted(text, weight, "{byte|bytes}");
+	else
+		table_append_count(text, weight, 0);
+}
+
+/* "± 0.25 %", "± 350 %": two digits. */
+static void append_deviation(struct text *text, double percent)
+{
+	double unit = 10;
+
+	if (percent < 99.5) {
+		text_printf(text, "± %.2g %%", percent);
+		return;
+	}
+	while (percent / unit >= 99.5)
+		unit *= 10;
+	text_printf(text, "± %.0f %%", round(percent / unit) * unit);
+}
+
+/*
+ * Half of the interval that contains the true sum 19 times out of 20: twice the standard deviation
+ * of a Poisson process with this many points. A sum of three mean distances has no point once in 20
+ * times.
+ */
+static void append_error(struct text *text, const struct event_counts *event)
+{
+	double num_points = event->is_live ? (double)event->live : (double)event->samples;
+
+	if (event->is_of_requests)
+		num_points = event->effective_samples;
+	if (event->is_estimated && num_points > 0) {
+		text_append_string(text, " (");
+		append_deviation(text, 200 / sqrt(num_points));
+		text_append_char(text, ')');
+	} else if (event->is_estimated && event->mean_distance && event->below_period) {
+		text_append_string(text, " (below ");
+		append_weight(text, event, 3 * event->mean_distance);
+		text_append_string(text, ", 19 times out of 20)");
+	}
+}
+
+/* The same for a stack that has a tenth of the sum: binomial. */
+static void append_error_of_parts(struct text *text, const struct event_counts *event)
+{
+	if (!(event->effective_samples > 0) || event->is_live)
+		return;
+	text_append_string(text,
+			   INDENT "not every one is sampled: a stack with a tenth of them is ");
+	append_deviation(text, 600 / sqrt(event->effective_samples));
+	text_append_string(text, ";\n" INDENT "-c 1 samples each\n");
 }
 
 /* The share of lost samples is another one if they have weights. */
@@ -119,7 +143,10 @@ static void append_lost_weight(struct text *text, const struct event_counts *eve
 	append_weight(text, event, event->lost_weight);
 	text_append_string(text, " more (");
 	append_percent(text, event->lost_weight, event->weight + event->lost_weight);
-	text_printf(text, ") %s lost with %s samples\n", event->is_live ? "may be" : "are",
+	text_printf(text, ") %s lost with %s samples\n",
+		    event->is_live            ? "may be"
+		    : event->lost_weight == 1 ? "is"
+					      : "are",
 		    event->is_live ? "their" : "the");
 }
 
@@ -130,28 +157,31 @@ static void append_rest(struct text *text, const struct event_counts *event)
 		return;
 	text_append_string(text, INDENT);
 	append_weight(text, event, event->rest);
-	text_append_string(text,
-			   " more are in no stack: no sample followed them on their CPU;\n" INDENT
-			   "a smaller -c leaves less\n");
+	text_printf(text,
+		    " more %s in no stack: no sample followed %s on %s CPU;\n" INDENT
+		    "a smaller -c leaves less\n",
+		    event->rest == 1 ? "is" : "are", event->rest == 1 ? "it" : "them",
+		    event->rest == 1 ? "its" : "their");
 }
 
 /* Calls and requests without a known time. */
 static void append_unseen(struct text *text, const struct event_counts *event)
 {
-	append_reason(text, event->unfinished, "more have no time: their end was not seen");
-	append_reason(text, event->unseen_begin,
-		      "more have no time: they started before the recording, or their start was "
-		      "not seen\n" INDENT "(seccomp may have refused them)");
+	append_reason(text, event->unfinished,
+		      "more {has|have} no time: {its|their} end was not seen");
+	append_reason(
+		text, event->unseen_begin,
+		"more {has|have} no time: {it|they} started before the recording, or {its|their} "
+		"start was not seen\n" INDENT "(seccomp may have refused {it|them})");
 }
 
 /* For memory: freed allocations are no part of the profile. */
 static void append_live(struct text *text, const struct event_counts *event)
 {
-	if (!event->is_live)
+	if (!event->is_live || !event->samples)
 		return;
 	text_append_string(text, INDENT);
-	table_append_count(text, event->live, 0);
-	text_append_string(text, " of them were not freed by the end");
+	table_append_counted(text, event->live, "of them {was|were} not freed by the end");
 	if (event->live)
 		text_printf(text, ", the oldest is %.1f s old", (double)event->oldest_ns / 1e9);
 	text_append_char(text, '\n');
@@ -163,8 +193,8 @@ static void append_events(struct text *text, const struct account *account)
 		const struct event_counts *event = &account->events[i];
 
 		text_append_string(text, i ? INDENT : "  events       ");
-		table_append_count(text, event->samples, 0);
-		text_printf(text, " samples of %s represent ", event->name);
+		table_append_counted(text, event->samples, "{sample|samples} of ");
+		text_printf(text, "%s represent%s ", event->name, event->samples == 1 ? "s" : "");
 		append_weight(text, event, event->scaled_weight);
 		append_error(text, event);
 		text_append_char(text, '\n');
@@ -181,16 +211,17 @@ static void append_ticks(struct text *text, const struct summary *summary)
 {
 	const struct recorder_account *ticks = &summary->account->ticks;
 
-	table_append_count(text, ticks->samples, 0);
-	text_printf(text, " samples in %.1f s on %u CPU%s", (double)ticks->duration_ns / 1e9,
-		    ticks->num_cpus, ticks->num_cpus == 1 ? "" : "s");
+	table_append_counted(text, ticks->samples, "{sample|samples} in ");
+	text_printf(text, "%.1f s on %u CPU%s", (double)ticks->duration_ns / 1e9, ticks->num_cpus,
+		    ticks->num_cpus == 1 ? "" : "s");
 	if (!summary->account->num_events)
 		text_printf(text, " at %u Hz (%s)", summary->account->frequency_hz,
 			    summary->event_name);
 	if (ticks->idle) {
 		text_append_string(text, "; idle: ");
-		table_append_count(text, ticks->idle, 0);
-		text_append_string(text, summary->account->num_events ? " events" : " ticks");
+		table_append_counted(text, ticks->idle,
+				     summary->account->num_events ? "{event|events}"
+								  : "{tick|ticks}");
 	}
 	text_append_char(text, '\n');
 }
@@ -278,8 +309,9 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 		append_reason(text, counts->may_lack_inlined,
 			      "may lack inlined functions: code metadata unreadable or incomplete");
 	}
-	append_reason(text, ticks->lost_runtime_codes,
-		      "functions have no name: the limit of stored functions was reached");
+	append_reason(
+		text, ticks->lost_runtime_codes,
+		"{function has|functions have} no name: the limit of stored functions was reached");
 }
 
 static const char *explain_unnamed(enum unnamed_reason reason)
@@ -371,7 +403,7 @@ static void append_lost(struct text *text, const struct account *account,
 
 	text_append_string(text, "  lost         ");
 	if (lost)
-		append_part(text, lost, lost + account->ticks.samples, "samples");
+		append_part(text, lost, lost + account->ticks.samples, "{sample|samples}");
 	else
 		text_append_string(text, describe_no_loss(account, trace));
 	text_append_char(text, '\n');
@@ -386,9 +418,9 @@ static void append_lost(struct text *text, const struct account *account,
 	append_reason(text, account->ticks.outside,
 		      "not recorded: processes outside this pid namespace");
 	append_reason(text, account->ticks.unfollowed,
-		      "new threads were not sampled: too many threads to follow");
+		      "new {thread was|threads were} not sampled: too many threads to follow");
 	append_reason(text, account->ticks.lost_side_band,
-		      "process events lost by the kernel: /proc was rescanned, some names "
+		      "process {event|events} lost by the kernel: /proc was rescanned, some names "
 		      "may be missing");
 }
 
@@ -434,15 +466,16 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 	if (!counts->is_recorded || !sum)
 		return;
 	text_append_string(text, INDENT);
-	append_part(text, counts->known, sum, "waits with a known waker");
+	append_part(text, counts->known, sum, "{wait|waits} with a known waker");
 	text_append_char(text, '\n');
 	append_reason(text, counts->lost, "waker seen, but its record was lost");
 	append_reason(text, counts->lost_ring, "of these: ring full");
 	append_reason(text, counts->lost_nested, "of these: an interrupt during another wakeup");
 	append_reason(text, counts->hidden, "of these: another pid namespace");
-	append_reason(text, counts->left_out,
-		      "user stacks of wakers dropped: /proc/kallsyms is restricted;\n" INDENT
-		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
+	append_reason(
+		text, counts->left_out,
+		"user {stack|stacks} of wakers dropped: /proc/kallsyms is restricted;\n" INDENT
+		"set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
 /* The share of the filtered time that is in the samples. */
@@ -452,9 +485,27 @@ static void append_coverage(struct text *text, const struct off_cpu_counts *coun
 		text_printf(text, ": no thread waited for a futex%s\n",
 			    counts->below_min_block ? " that long" : "");
 	else
-		text_printf(text, " represent %.2f%% of the time %s\n",
-			    account_get_coverage(counts),
+		text_printf(text, " represent%s %.2f%% of the time %s\n",
+			    counts->samples == 1 ? "s" : "", account_get_coverage(counts),
 			    counts->only_futexes ? "waited for futexes" : "off the CPU");
+}
+
+/* "2.5 ms", "10 s" */
+static void append_duration(struct text *text, uint64_t duration_ns)
+{
+	bool is_long = duration_ns >= NS_PER_SECOND;
+
+	text_printf(text, "%.3g %s", (double)duration_ns / (is_long ? 1e9 : 1e6),
+		    is_long ? "s" : "ms");
+}
+
+static void append_short_waits(struct text *text, const struct off_cpu_counts *counts)
+{
+	text_printf(text, INDENT "%.3f s skipped, in %" PRIu64 " wait%s below ",
+		    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
+		    counts->below_min_block == 1 ? "" : "s");
+	append_duration(text, counts->min_block_ns);
+	text_append_char(text, '\n');
 }
 
 static void append_off_cpu(struct text *text, const struct account *account,
@@ -469,26 +520,26 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
 		sum += account->off_cpu.truncated_user_stacks[i];
 	text_append_string(text, "  off-CPU      ");
-	table_append_count(text, counts->samples, 0);
-	text_printf(text, " samples (period %.3g ms)", (double)counts->period_ns / 1e6);
+	table_append_counted(text, counts->samples, "{sample|samples} (period ");
+	append_duration(text, counts->period_ns);
+	text_append_char(text, ')');
 	append_coverage(text, counts);
 	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
 		if (counts->exact_ns[kind])
 			text_printf(text, INDENT "%.3f s %s\n",
 				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
-	append_reason(text, sleepers->num_threads, "threads slept throughout");
+	append_reason(text, sleepers->num_threads, "{thread|threads} slept throughout");
 	if (counts->other_waits)
 		text_printf(text,
 			    INDENT "%.3f s skipped, in %" PRIu64
-				   " waits for anything but a futex\n",
-			    (double)counts->other_waits_ns / 1e9, counts->other_waits);
+				   " wait%s for anything but a futex\n",
+			    (double)counts->other_waits_ns / 1e9, counts->other_waits,
+			    counts->other_waits == 1 ? "" : "s");
 	if (counts->below_min_block)
-		text_printf(text, INDENT "%.3f s skipped, in %" PRIu64 " waits below %.3g ms\n",
-			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
-			    (double)counts->min_block_ns / 1e6);
+		append_short_waits(text, counts);
 	if (sum) {
 		text_append_string(text, INDENT);
-		append_part(text, whole, sum, "user stacks complete");
+		append_part(text, whole, sum, "user {stack|stacks} complete");
 		text_append_char(text, '\n');
 	}
 	append_reason(text, counts->kernel_only, KERNEL_ONLY);
@@ -497,7 +548,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 			      truncation_explain((enum truncation)i));
 	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 		append_reason(text, counts->lost[loss], loss_explain(loss));
-	append_reason(text, counts->unnoted, "waits not recorded: too many threads");
+	append_reason(text, counts->unnoted, "{wait|waits} not recorded: too many threads");
 	append_unaccounted(text, counts);
 	append_wakers(text, &counts->wakers);
 }
@@ -507,18 +558,18 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 	if (!counts->is_recorded)
 		return;
 	text_append_string(text, "  scheduling   ");
-	table_append_count(text, counts->switches, 0);
-	text_append_string(text, " switches and ");
-	table_append_count(text, counts->wakeups, 0);
-	text_append_string(text, " wakeups\n");
-	append_reason(text, counts->kworks.kept, "interrupts, softirqs and workqueue items");
+	table_append_counted(text, counts->switches, "{switch|switches} and ");
+	table_append_counted(text, counts->wakeups, "{wakeup|wakeups}\n");
+	append_reason(
+		text, counts->kworks.kept,
+		"{interrupt, softirq or workqueue item|interrupts, softirqs and workqueue items}");
 	append_reason(text,
 		      counts->kworks.lost_ring + counts->kworks.lost_nested +
 			      counts->kworks.lost_storage,
 		      "of these lost; --stats has the reasons");
 	append_reason(text, counts->lost_ring, "lost: ring full");
 	append_reason(text, counts->lost_nested,
-		      "lost: wakeups by an interrupt inside another event");
+		      "lost: {wakeup|wakeups} by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
 		      "lost: temporary file full; set TMPDIR to another directory");
 	append_reason(text, counts->lost_unseen,
@@ -701,8 +752,8 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 	uint64_t sum = whole + account_sum_truncated(account);
 	size_t num_written = 0;
 
-	table_append_count(ret, account->ticks.samples, 0);
-	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
+	table_append_counted(ret, account->ticks.samples, "{sample|samples} in ");
+	text_printf(ret, "%.1f s", (double)account->ticks.duration_ns / 1e9);
 	if (summary->has_user_stacks && sum) {
 		text_append_string(ret, ", ");
 		append_percent(ret, whole, sum);

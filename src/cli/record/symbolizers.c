@@ -633,7 +633,7 @@ void symbolizers_report(const struct symbolizers *symbolizers)
 	if (count > MAX_REPORTED)
 		log_warning("the same for %zu more", count - MAX_REPORTED);
 	if (symbolizers->is_over)
-		log_warning("symbolization stopped after %.3g s (--symbolize-limit); remaining "
+		log_warning("symbolization stopped after %.6g s (--symbolize-limit); remaining "
 			    "frames are shown as file+offset",
 			    (double)symbolizers->opts.limit_ns / 1e9);
 	else if (symbolizers->is_stopped)

@@ -109,10 +109,31 @@ static void words_are_not_wrapped_without_room(void **state _unused_)
 	assert_words("one two three four five six", 30, 40, "one two three four five six");
 }
 
+static void expect_counted(uint64_t number, const char *phrase, const char *expected)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_counted(&text, number, phrase);
+	assert_string_equal(text.data, expected);
+}
+
+static void a_phrase_agrees_with_its_number(void **state _unused_)
+{
+	expect_counted(1, "{tick was|ticks were} late", "1 tick was late");
+	expect_counted(0, "{tick was|ticks were} late", "0 ticks were late");
+	expect_counted(1234, "{tick was|ticks were} late", "1,234 ticks were late");
+	expect_counted(1, "{|new }{child|children}", "1 child");
+	expect_counted(2, "{|new }{child|children}", "2 new children");
+	expect_counted(2, "of them", "2 of them");
+	expect_counted(1, "cut {one", "1 cut one");
+	expect_counted(2, "cut {one", "2 cut ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_separators_and_are_right_aligned),
+		cmocka_unit_test(a_phrase_agrees_with_its_number),
 		cmocka_unit_test(rounding_makes_a_part_neither_the_whole_nor_nothing),
 		cmocka_unit_test(a_short_name_stays_and_a_long_one_is_truncated),
 		cmocka_unit_test(a_character_is_never_split),

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/table_format.h"
 #include "profile_builder.h"
 
 /* clang-format off */
@@ -189,9 +190,30 @@ static void an_estimated_sum_has_its_error(_unused_ void **state)
 					   .samples = 1600,
 					   .scaled_weight = 5000},
 		     "represent 5,000 bytes (± 20 %)\n");
-	assert_event((struct event_counts){.is_estimated = true}, "represent 0 bytes\n");
+	assert_event((struct event_counts){.is_estimated = true, .mean_distance = 100},
+		     "represent 0 bytes\n");
+	/* Two digits. */
+	assert_event((struct event_counts){.is_estimated = true, .samples = 1, .scaled_weight = 7},
+		     "1 sample of alloc represents 7 bytes (± 200 %)\n");
+	assert_event((struct event_counts){.is_estimated = true, .samples = 3, .scaled_weight = 7},
+		     "represent 7 bytes (± 120 %)\n");
+	assert_event((struct event_counts){.is_estimated = true, .samples = 4, .scaled_weight = 7},
+		     "represent 7 bytes (± 100 %)\n");
+	assert_event((struct event_counts){.is_estimated = true, .samples = 5, .scaled_weight = 7},
+		     "represent 7 bytes (± 89 %)\n");
 	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7},
 		     "represent 7 bytes\n");
+}
+
+/* Blocks that are live may all be without a sample. */
+static void a_sum_without_a_sample_has_a_limit(_unused_ void **state)
+{
+	assert_event((struct event_counts){.is_estimated = true,
+					   .is_live = true,
+					   .samples = 3,
+					   .below_period = 2,
+					   .mean_distance = 524288},
+		     "represent 0 bytes (below 1,572,864 bytes, 19 times out of 20)\n");
 }
 
 static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
@@ -200,22 +222,24 @@ static void parts_of_an_exact_sum_have_an_error(_unused_ void **state)
 		(struct event_counts){.samples = 9, .scaled_weight = 7, .effective_samples = 900},
 		"represent 7 bytes\n               not every one is sampled: a stack with a tenth of "
 		"them is ± 20 %;\n               -c 1 samples each\n");
+	assert_event(
+		(struct event_counts){.samples = 9, .scaled_weight = 7, .effective_samples = 3},
+		"a stack with a tenth of them is ± 350 %;\n");
 }
 
 static void hits_without_a_sample_are_reported(_unused_ void **state)
 {
-	assert_event((struct event_counts){.samples = 1,
-					   .weight = 1000000,
-					   .scaled_weight = 1000000,
-					   .rest = 1},
-		     "represent 1,000,000 bytes\n               1 bytes more are in no stack: no sample "
-		     "followed them on their CPU;\n               a smaller -c leaves less\n");
+	assert_event(
+		(struct event_counts){
+			.samples = 1, .weight = 1000000, .scaled_weight = 1000000, .rest = 1},
+		"represents 1,000,000 bytes\n               1 byte more is in no stack: no sample "
+		"followed it on its CPU;\n               a smaller -c leaves less\n");
 	assert_event((struct event_counts){.unit = "nanoseconds",
 					   .samples = 1,
 					   .weight = 1000000000,
 					   .scaled_weight = 1000000000,
 					   .rest = 500000000},
-		     "represent 1.000 s\n               0.500 s more are in no stack");
+		     "represents 1.000 s\n               0.500 s more are in no stack");
 	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000},
 		     "represent 1,000 bytes\n  lost");
 	assert_event((struct event_counts){.rest = 10},
@@ -307,7 +331,7 @@ static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused
 		"               0.012 s skipped, in 37 waits below 0.5 ms\n"
 		"               990 user stacks complete (99.0%)\n"
 		"               10 end in code without call-frame information\n"
-		"               1 samples lost: ring full\n"
+		"               1 sample lost: ring full\n"
 		"               20 samples lost: ring full for their stack\n"
 		"               300 samples lost: stack missing\n"
 		"               4,000 samples lost: memory of sleeping threads read too late\n");
@@ -628,12 +652,12 @@ static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
 			    "               5 of them may lack a caller: ");
 	assert_says(&scene, "               8 samples have none: kernel threads, ");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
-		char line[128];
+		_cleanup_(text_release) struct text line = {0};
 
-		snprintf(line, sizeof(line), "               %d %s\n",
-			 i == TRUNCATED_DEPTH ? 20 - (NUM_TRUNCATIONS - 1) : 1,
-			 truncation_explain((enum truncation)i));
-		assert_says(&scene, line);
+		text_append_string(&line, "               ");
+		table_append_counted(&line, i == TRUNCATED_DEPTH ? 20 - (NUM_TRUNCATIONS - 1) : 1,
+				     truncation_explain((enum truncation)i));
+		assert_says(&scene, line.data);
 	}
 	text_truncate(&scene.text, 0);
 	summary.has_user_stacks = false;
@@ -776,6 +800,7 @@ int main(void)
 		cmocka_unit_test(ticks_that_were_not_delivered_are_reported),
 		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
 		cmocka_unit_test(an_estimated_sum_has_its_error),
+		cmocka_unit_test(a_sum_without_a_sample_has_a_limit),
 		cmocka_unit_test(parts_of_an_exact_sum_have_an_error),
 		cmocka_unit_test(hits_without_a_sample_are_reported),
 		cmocka_unit_test(the_share_of_lost_weight_is_reported),

@@ -1505,6 +1505,11 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	recorder->opts.num_events = 3;
 	times[1] = (struct event_times){1000, 500};
 	counts = count_event(recorder, 1);
+	assert_int_equal(counts.mean_distance, 5);
+	recorder->opts.event_count = 9;
+	assert_int_equal(count_event(recorder, 1).mean_distance, 9);
+	assert_int_equal(count_event(recorder, 0).mean_distance, 0);
+	recorder->opts.event_count = 0;
 	assert_string_equal(counts.name, "some");
 	assert_int_equal(counts.fired, 100000 + 112 + 113);
 	assert_int_equal(counts.idle, 101);
