@@ -575,16 +575,40 @@ int events_parse(const struct event_paths *paths, const char *text, struct event
 	}
 }
 
+/* Before fields are looked for: none would be of use. */
+static int check_have_filters(const struct event_list *list, size_t first, struct error *error)
+{
+	const struct event *with = NULL;
+	const struct event *without = NULL;
+
+	for (size_t i = first; i < list->events.length; i++) {
+		const struct event *event = &list->events.items[i];
+
+		if (event->kind == EVENT_TRACEPOINT)
+			with = with ? with : event;
+		else
+			without = without ? without : event;
+	}
+	if (!without)
+		return 0;
+	if (!with)
+		return error_set(error, -EINVAL, "%s: only tracepoints have filters",
+				 without->name);
+	return error_set(error, -EINVAL,
+			 "%s: only tracepoints have filters; give %s an -e of its own",
+			 without->name, with->name);
+}
+
 int events_filter(const struct event_paths *paths, const char *expression, size_t first,
 		  struct event_list *list, struct error *error)
 {
+	int err = check_have_filters(list, first, error);
+
+	if (err)
+		return err;
 	for (size_t i = first; i < list->events.length; i++) {
 		struct event *event = &list->events.items[i];
-		int err;
 
-		if (event->kind != EVENT_TRACEPOINT)
-			return error_set(error, -EINVAL, "%s: only tracepoints have filters",
-					 event->name);
 		err = event_tracepoint_filter(paths->tracing, expression, event, error);
 		if (err)
 			return err;

@@ -615,6 +615,16 @@ static void filters_are_of_tracepoints(void **state)
 	assert_non_null(list->events.items[1].filter);
 	assert_non_null(list->events.items[2].filter);
 	assert_int_equal(events_filter(&paths, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
+	assert_string_equal(fixture->error.message,
+			    "cs: only tracepoints have filters; give block:block_rq_issue an -e of "
+			    "its own");
+	/* The tracepoint has no such field, and none would do. */
+	assert_int_equal(parse(fixture, "block:block_rq_issue,cs"), 0);
+	assert_int_equal(events_filter(&paths, "missing > 4096", 0, list, &fixture->error),
+			 -EINVAL);
+	assert_non_null(strstr(fixture->error.message, "cs: only tracepoints have filters; "));
+	assert_int_equal(parse(fixture, "cs"), 0);
+	assert_int_equal(events_filter(&paths, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
 	assert_string_equal(fixture->error.message, "cs: only tracepoints have filters");
 	/* Of a pattern, each has to have the field. */
 	assert_int_equal(parse(fixture, "block:block_rq_*"), 0);
