@@ -117,7 +117,8 @@ enum record_option {
 		 "that match, as in the kernel's filters: 'count >\n"          \
 		 "4096 && comm ~ \"ng*\"'"},                                   \
 		{OPTION_COUNT, 'c', "count", "N",                              \
-		 "with -e: sample every N events; not for cpu-clock\n"         \
+		 "with -e: sample every N events, bytes or ns (the\n"          \
+		 "unit of the event) on average; not for cpu-clock\n"          \
 		 "and task-clock (default: at the frequency of -F,\n"          \
 		 "ten times that for events that are not clocks)"},            \
 		{OPTION_FAULTS, 0, "faults", NULL,                             \
