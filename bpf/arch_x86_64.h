@@ -26,6 +26,12 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 #define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
 
+/* The number of a process's memory. No other memory has had it since the boot. */
+struct memory_context {
+	unsigned long long ctx_id;
+} __attribute__((preserve_access_index));
+#define MEMORY_NUMBER context.ctx_id
+
 /*
  * C libraries keep the bounds of a thread's stack at offsets from the thread pointer, in [FIRST,
  * LAST]. Glibc 2.36 has them at 0x690, musl 1.2.3 at 0x48; versions may differ by some words.

@@ -502,8 +502,11 @@ static __always_inline void handle_allocation(struct user_registers *ctx, struct
 /*
  * Handle the free of a hit, whatever else it does: realloc() frees when it returns, if it has not
  * failed. Returns whether that is all.
+ *
+ * mine  NULL: preempted
  */
-static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point)
+static __always_inline bool is_only_free(struct user_registers *ctx, struct wire_running *mine,
+					 __u32 point)
 {
 	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
 	__u64 address;
@@ -514,10 +517,10 @@ static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point
 		return argument->source == WIRE_ARGUMENT_NONE;
 	address = read_register(ctx, argument->frees);
 	if (argument->source == WIRE_ARGUMENT_NONE) {
-		handle_free(address);
+		handle_free(find_block_key(mine, address));
 		return true;
 	}
-	expect_free(ctx, address, point, !read_argument(ctx, argument));
+	expect_free(ctx, mine, address, point, !read_argument(ctx, argument));
 	return false;
 }
 
@@ -567,7 +570,7 @@ static __always_inline void handle_point(struct user_registers *ctx, struct wire
 {
 	__u32 point = get_point(ctx);
 
-	if (is_live && is_only_free(ctx, point))
+	if (is_live && is_only_free(ctx, is_alone ? mine : NULL, point))
 		return;
 	if (!is_alone)
 		__sync_fetch_and_add(&mine->lost, 1);

@@ -73,6 +73,7 @@ struct uprobes_state {
 struct mm_struct {
 	unsigned long start_brk, brk, start_stack;
 	struct uprobes_state uprobes_state;
+	struct memory_context context;
 } __attribute__((preserve_access_index));
 
 /* A function whose return is probed; the list of a thread has the innermost one first. */

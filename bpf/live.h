@@ -13,6 +13,7 @@
 
 #include "maps.h"
 #include "probe_argument.h"
+#include "task.h"
 
 /* Set by user space before loading. */
 const volatile bool is_live = false;
@@ -61,9 +62,42 @@ static __always_inline void give_slot_back(__u32 slot)
 	(void)bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
 }
 
+/*
+ * The running thread's memory. A child of vfork() has that of its parent, and so may processes of
+ * clone().
+ */
+static __always_inline __u64 read_memory(void)
+{
+	struct mm_struct *mm = TASK_POINTER(get_current_task(), mm);
+
+	if (!bpf_core_field_exists(mm->MEMORY_NUMBER))
+		return bpf_get_current_pid_tgid() >> 32;
+	return BPF_CORE_READ(mm, MEMORY_NUMBER);
+}
+
 static __always_inline struct wire_block_key get_block_key(__u64 address)
 {
-	return (struct wire_block_key){.address = address, .pid = bpf_get_current_pid_tgid() >> 32};
+	return (struct wire_block_key){.address = address, .memory = read_memory()};
+}
+
+/* The same at each free. Most are of a thread that has freed before. mine: NULL if preempted. */
+static __always_inline struct wire_block_key find_block_key(struct wire_running *mine,
+							    __u64 address)
+{
+	struct wire_block_key key = {.address = address};
+	struct task_struct *task = get_current_task();
+	__u64 tid = TASK_FIELD(task, pid);
+	__u64 num_execs = TASK_FIELD(task, self_exec_id);
+
+	if (!mine)
+		return get_block_key(address);
+	if (mine->freeing_tid != tid || mine->freeing_exec != num_execs) {
+		mine->memory = read_memory();
+		mine->freeing_tid = tid;
+		mine->freeing_exec = num_execs;
+	}
+	key.memory = mine->memory;
+	return key;
 }
 
 static __always_inline struct wire_call_key get_call_key(__u64 sp)
@@ -91,10 +125,9 @@ static __always_inline void expect_return(const struct user_registers *ctx, __u6
 		give_slot_back(slot);
 }
 
-static __always_inline void handle_free(__u64 address)
+static __always_inline void handle_free(struct wire_block_key key)
 {
-	struct wire_block_key key = get_block_key(address);
-	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &key) : NULL;
+	const struct wire_block *block = key.address ? bpf_map_lookup_elem(&blocks, &key) : NULL;
 	__u32 slot;
 
 	if (!block)
@@ -108,11 +141,12 @@ static __always_inline void handle_free(__u64 address)
  * The running thread's function is about to free a block, unless it fails. Not inline, so that its
  * part of the stack is free again when the walk needs all of it.
  */
-static __attribute__((noinline)) int expect_free(const struct user_registers *ctx, __u64 address,
+static __attribute__((noinline)) int expect_free(const struct user_registers *ctx,
+						 struct wire_running *mine, __u64 address,
 						 __u32 point, bool frees_always)
 {
 	struct wire_call_key key = get_call_key(ctx->sp);
-	struct wire_block_key block_key = get_block_key(address);
+	struct wire_block_key block_key = find_block_key(mine, address);
 	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &block_key) : NULL;
 	struct wire_reallocation call = {.address = address};
 
@@ -145,7 +179,7 @@ static __always_inline void handle_reallocation(const struct wire_call_key *key,
 	block_key = get_block_key(call->address);
 	block = has_address || call->frees_always ? bpf_map_lookup_elem(&blocks, &block_key) : NULL;
 	if (block && block->slot == call->block.slot && block->time_ns == call->block.time_ns)
-		handle_free(block_key.address);
+		handle_free(block_key);
 	bpf_map_delete_elem(&reallocations, key);
 }
 

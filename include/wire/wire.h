@@ -404,11 +404,10 @@ _Static_assert(sizeof(struct wire_last_call) == 56,
 /* Memory that is allocated, and sampled, at a time. */
 #define WIRE_MAX_BLOCKS 65536
 
-/* A block of a process, by its pid in the first namespace. */
+/* A block of a memory, which processes may share. */
 struct wire_block_key {
 	wire_u64 address;
-	wire_u32 pid;
-	wire_u32 padding;
+	wire_u64 memory; /* its number in the kernel; if that is unknown, the process's pid */
 };
 _Static_assert(sizeof(struct wire_block_key) == 16,
 	       "struct wire_block_key is part of the wire format");
@@ -468,7 +467,11 @@ struct wire_running {
 	 */
 	wire_u64 jump_sp;
 	wire_u64 arrival; /* enum wire_arrival of the last hit */
+	/* For live memory, the last thread that freed a block, and its memory as in wire_block_key: */
+	wire_u64 freeing_tid;  /* 0: no thread yet */
+	wire_u64 freeing_exec; /* its number of execs */
+	wire_u64 memory;
 };
-_Static_assert(sizeof(struct wire_running) == 64, "struct wire_running is part of the wire format");
+_Static_assert(sizeof(struct wire_running) == 88, "struct wire_running is part of the wire format");
 
 #endif

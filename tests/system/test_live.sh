@@ -80,6 +80,12 @@ print(f"{found}, expected {kept}")
 sys.exit(found != kept)
 PYTHON
 
+# A child of vfork() has its parent's memory.
+record_mode share shared 100 -c 1 --buffer-size 64M
+[[ $(stats_get "$TMPDIR/shared.json" lost) = 0 ]] || fail "samples are lost: $(cat "$TMPDIR/shared.json")"
+[[ $(stats_get "$TMPDIR/shared.json" events.0.samples) = 200 ]] || fail "not each call was sampled: $(cat "$TMPDIR/shared.json")"
+[[ ! -s $TMPDIR/shared.folded ]] || fail "memory that another process freed is live: $(cat "$TMPDIR/shared.folded")"
+
 # What one process frees says nothing of another one's memory at the same addresses.
 record --live -c 1 --buffer-size 64M -o "$TMPDIR/two.folded" -- setarch -R sh -c "'$load' leak 100 & '$load' leak 1; '$load' 100; wait"
 python3 -S - "$TMPDIR/two.folded" <<'PYTHON' || fail "what is live of three processes: $(cat "$TMPDIR/two.folded")"

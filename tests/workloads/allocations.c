@@ -8,6 +8,8 @@
  *                                         by_aligned_cache (1400 bytes) takes the place of what was
  *        allocations fail ROUNDS [wait]   each round: 500 bytes in by_failure that realloc() fails to free, 300 in by_array from
  *                                         reallocarray(), and by_release and by_move, which keep nothing
+ *        allocations share ROUNDS [wait]   each round: 600 bytes in by_child, a child of vfork(), and 400 bytes in by_parent; the
+ *                                          other process frees them, in the same memory
  *        allocations load LIBRARY   loads it after a byte of standard input, and has 1000 bytes in by_loaded from its malloc()
  *                                   every ms, until another byte or the end; then it prints their number
  *
@@ -207,6 +209,35 @@ static __attribute__((noinline)) void by_move(void)
 	drop();
 }
 
+static __attribute__((noinline)) void by_child(void)
+{
+	kept = malloc(600);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void by_parent(void)
+{
+	kept = malloc(400);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void share(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		by_child();
+		_exit(0);
+	}
+	drop();
+	by_parent();
+	child = vfork();
+	if (!child) {
+		drop();
+		_exit(0);
+	}
+}
+
 static void *(*loaded_malloc)(size_t);
 
 static __attribute__((noinline)) void by_loaded(void)
@@ -242,7 +273,8 @@ int main(int argc, char **argv)
 	int is_each = argc > 1 && strcmp(argv[1], "each") == 0;
 	int is_leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	int is_failing = argc > 1 && strcmp(argv[1], "fail") == 0;
-	int first = 1 + (is_each || is_leak || is_failing);
+	int is_sharing = argc > 1 && strcmp(argv[1], "share") == 0;
+	int first = 1 + (is_each || is_leak || is_failing || is_sharing);
 	char byte;
 	long num_rounds = argc > first ? atol(argv[first]) : 0;
 
@@ -263,6 +295,10 @@ int main(int argc, char **argv)
 			by_array();
 			by_release();
 			by_move();
+			continue;
+		}
+		if (is_sharing) {
+			share();
 			continue;
 		}
 		parse();

@@ -819,12 +819,13 @@ static void a_hit_inside_another_hit_is_counted(void **state _unused_)
 
 #define CALLER 0x500000 /* outside the allocator */
 #define MALLOC 0x700000
+#define MEMORY 3
 static uint64_t stack_words[4];
 static struct user_registers call;
 
 static void use_allocator(void)
 {
-	static struct mm_struct memory;
+	static struct mm_struct memory = {.context = {MEMORY}};
 	struct wire_own_code own = {.offsets = {(uint64_t)-0x100},
 				    .bytes = {0x400},
 				    .jump_register = WIRE_NO_REGISTER,
@@ -1318,6 +1319,53 @@ static void a_freed_block_returns_its_slot(void **state _unused_)
 	assert_int_equal(fake_map_find(&blocks)->num_entries, 0);
 }
 
+/* As a child of vfork() does. */
+static void a_process_that_shares_memory_frees_its_blocks(void **state _unused_)
+{
+	static struct mm_struct copy = {.context = {MEMORY + 1}};
+	struct wire_running *mine = get_per_cpu(&running);
+
+	use_live();
+	other.pid = 8;
+	allocate(5000);
+	return_from(0x9000);
+	fake_kernel.task = &other;
+	fake_kernel.pid_tgid += 1ull << 32 | 1;
+	free_block(0x9000);
+	assert_int_equal(count_free(), 2);
+	/* Not those of a fork(), nor of a program that the thread has executed. */
+	fake_kernel.cookie = 0;
+	allocate(5000);
+	return_from(0xa000);
+	other.mm = &copy;
+	other.self_exec_id++;
+	free_block(0xa000);
+	assert_int_equal(count_free(), 1);
+	other.mm = task.mm;
+	other.pid++;
+	mine->num_running = 1;
+	free_block(0xa000);
+	assert_int_equal(count_free(), 2);
+	mine->num_running = 0;
+}
+
+/* A kernel that does not number them. */
+static void without_the_number_of_its_memory_a_process_has_its_own_blocks(void **state _unused_)
+{
+	use_live();
+	fake_kernel.lacked_field = "MEMORY_NUMBER";
+	allocate(5000);
+	return_from(0x9000);
+	fake_kernel.pid_tgid += 1ull << 32 | 1;
+	task.pid++;
+	free_block(0x9000);
+	assert_int_equal(count_free(), 1);
+	fake_kernel.pid_tgid -= 1ull << 32 | 1;
+	task.pid--;
+	free_block(0x9000);
+	assert_int_equal(count_free(), 2);
+}
+
 static void blocks_without_a_slot_are_counted(void **state _unused_)
 {
 	use_live();
@@ -1358,8 +1406,8 @@ static void calls_without_a_block_return_their_slot(void **state _unused_)
 /* A library's malloc() calls libc's, which has a place of its own. */
 static void calls_within_calls_keep_their_blocks(void **state _unused_)
 {
-	const struct wire_block_key outer = {.address = 0x9010, .pid = 6};
-	const struct wire_block_key inner = {.address = 0x9000, .pid = 6};
+	const struct wire_block_key outer = {.address = 0x9010, .memory = MEMORY};
+	const struct wire_block_key inner = {.address = 0x9000, .memory = MEMORY};
 	struct user_registers registers = {.sp = SP + 8 - 0x100, .ax = 0x9000};
 
 	use_live();
@@ -1466,12 +1514,14 @@ static void a_realloc_that_never_returned_frees_nothing(void **state _unused_)
 	reallocate(0x9000, 6000);
 	fake_kernel.cookie = 0;
 	return_from(0xa000);
-	assert_non_null(fake_map_lookup(fake_map_find(&blocks),
-					&(struct wire_block_key){.address = 0x9000, .pid = 6}));
+	assert_non_null(
+		fake_map_lookup(fake_map_find(&blocks),
+				&(struct wire_block_key){.address = 0x9000, .memory = MEMORY}));
 	reallocate(0xb000, 6000);
 	return_from(0xb000);
-	assert_non_null(fake_map_lookup(fake_map_find(&blocks),
-					&(struct wire_block_key){.address = 0x9000, .pid = 6}));
+	assert_non_null(
+		fake_map_lookup(fake_map_find(&blocks),
+				&(struct wire_block_key){.address = 0x9000, .memory = MEMORY}));
 }
 
 static void an_argument_can_say_where_the_address_goes(void **state _unused_)
@@ -1480,7 +1530,7 @@ static void an_argument_can_say_where_the_address_goes(void **state _unused_)
 				    .pointer_register = WORD_OF(si)};
 	static uint64_t place = 0x9000;
 	uint32_t point = 0;
-	struct wire_block_key key = {.address = 0x9000, .pid = 6};
+	struct wire_block_key key = {.address = 0x9000, .memory = MEMORY};
 
 	use_live();
 	fake_memory_add(0x4000, &place, sizeof(place));
@@ -1543,6 +1593,8 @@ int main(void)
 		TEST(a_tail_call_counts_once),
 		TEST(a_call_unlike_the_last_one_counts),
 		TEST(a_freed_block_returns_its_slot),
+		TEST(a_process_that_shares_memory_frees_its_blocks),
+		TEST(without_the_number_of_its_memory_a_process_has_its_own_blocks),
 		TEST(blocks_without_a_slot_are_counted),
 		TEST(calls_without_a_block_return_their_slot),
 		TEST(an_argument_can_say_where_the_address_goes),
