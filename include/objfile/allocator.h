@@ -44,18 +44,19 @@ struct allocator_function {
 
 struct allocator {
 	ARRAY(struct allocator_function) functions; /* each file offset once, in order */
-	bool has_unknown; /* beside them, the file has another allocator: that of Go */
+	bool has_unknown; /* beside them, the file has another allocator, such as that of Go */
 };
 void allocator_release(struct allocator *allocator);
 
 /*
- * Find the functions; without malloc a file is not an allocator. Functions that are only imported,
- * or chosen when a program starts (IFUNC), are not included.
+ * Find the functions. Without malloc a file is an allocator if it has an "operator new" of its own,
+ * not that of a C++ library. Functions that are only imported, or chosen when a program starts
+ * (IFUNC), are not included.
  *
  * machine  see function_argument_get()
  *
- * Returns 0, -ENOENT (not an allocator), -ENODATA (not one that is known, in a program that uses no
- * libraries, or in Go code), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
+ * Returns 0, -ENOENT (not an allocator), -ENODATA (not one that is known: in a program that uses no
+ * libraries, in Go code, or a chosen malloc), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
  */
 _must_check_ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret);
 

@@ -11,10 +11,9 @@
 #include "objfile/plt.h"
 
 /*
- * The requested size is the argument of a number, or the product of two. libstdc++'s "operator new"
- * calls malloc. Replacements of malloc often have their own, which does not call it. So these
- * operators count if malloc is in the same file; if they do call it, that call is one from within
- * the allocator.
+ * The requested size is the argument of a number, or the product of two. Replacements of malloc
+ * often have their own "operator new", and so do programs. Those of a C++ library call malloc, and
+ * are left to it: two probes for each object would cost more, and change nothing.
  */
 static const struct allocating_name {
 	const char *name;
@@ -62,6 +61,9 @@ static const struct allocating_name {
 /* Pointers to functions in glibc's library for debugging. glibc exports them, but does not read them. */
 static const char *const hooks[] = {"__malloc_hook", "__realloc_hook", "__memalign_hook"};
 
+/* It returns the function that "operator new" calls when memory is exhausted. */
+static const char get_new_handler[] = "_ZSt15get_new_handlerv";
+
 /* Operators for arrays and others, with all optional parameters. */
 static const char *const operators_new[] = {
 	"_Znwm",
@@ -107,12 +109,13 @@ static bool is_listed(const char *const *list, const char *symbol, size_t length
 	return false;
 }
 
+/* The operator for arrays jumps to the other one, and both jump to malloc. */
+static const struct allocating_name operator_new = {"operator new", .size = 1, .jump = 1,
+						    .jump_limit = UINT64_MAX};
+static const struct allocating_name operator_delete = {"operator delete", .freed = 1};
+
 static const struct allocating_name *find_name(const char *symbol)
 {
-	/* The operator for arrays jumps to the other one, and both jump to malloc. */
-	static const struct allocating_name operator_new = {"operator new", .size = 1, .jump = 1,
-							    .jump_limit = UINT64_MAX};
-	static const struct allocating_name operator_delete = {"operator delete", .freed = 1};
 	size_t length = strcspn(symbol, "@"); /* a version is not part of the name */
 
 	if (is_listed(operators_new, symbol, length))
@@ -226,6 +229,10 @@ struct allocator_file {
 	struct objfile *objfile;
 	uint16_t machine;
 	bool has_malloc;
+	bool has_chosen_malloc; /* when the program starts (IFUNC) */
+	bool has_operator_new;
+	bool has_cpp_library;
+	uint64_t get_new_handler; /* ELF address of std::get_new_handler(); 0: not in the file */
 	bool is_glibc;
 	bool is_mimalloc;
 	bool has_own_memory; /* it is jemalloc, tcmalloc or mimalloc, or has their names */
@@ -248,10 +255,15 @@ static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 	const struct allocating_name *name;
 	int err;
 
+	file->has_chosen_malloc |= GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC &&
+				   symbol->st_shndx != SHN_UNDEF && is_name(text, "malloc");
 	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC ||
 	    !objfile_is_code(file->objfile, symbol->st_value))
 		return 0;
 	file->is_glibc |= string_starts_with(text, "__libc_malloc");
+	file->has_cpp_library |= is_name(text, "__cxa_allocate_exception");
+	if (is_name(text, get_new_handler))
+		file->get_new_handler = symbol->st_value;
 	name = find_name(text);
 	if (!name || describe(name, file->machine, &function) ||
 	    !find_file_offset(file->objfile, symbol->st_value, &function.point.file_offset))
@@ -263,6 +275,7 @@ static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 	if (err)
 		return err;
 	file->has_malloc |= name == &names[0];
+	file->has_operator_new |= name == &operator_new;
 	if (name->hook && is_name(text, name->name))
 		file->hooked[name->hook - 1] = symbol->st_value;
 	file->is_mimalloc |= string_starts_with(text, "mi_");
@@ -312,18 +325,22 @@ static bool is_allocating_function(const struct allocator_file *file, uint64_t e
 	return false;
 }
 
+/* The function that a stub leads to; NULL: not a stub. */
+static const char *find_stub(const struct allocator_file *file, uint64_t elf_address)
+{
+	array_for_each (&file->plt.stubs, stub)
+		if (elf_address >= stub->start && elf_address < stub->end && stub->symbol)
+			return stub->symbol;
+	return NULL;
+}
+
 /* A stub of a function of that name, in this file or in another one that is first. */
 static bool is_stub_of_allocator(const struct allocator_file *file, uint64_t elf_address)
 {
-	array_for_each (&file->plt.stubs, stub) {
-		const struct allocating_name *name;
+	const char *symbol = find_stub(file, elf_address);
+	const struct allocating_name *name = symbol ? find_name(symbol) : NULL;
 
-		if (elf_address < stub->start || elf_address >= stub->end || !stub->symbol)
-			continue;
-		name = find_name(stub->symbol);
-		return name && name->size;
-	}
-	return false;
+	return name && name->size;
 }
 
 /* Returns flags of enum jump_target. */
@@ -349,16 +366,24 @@ static unsigned int find_targets(const struct allocator_file *file,
 	return file->has_own_memory ? JUMP_WITHIN : JUMP_OUT;
 }
 
+/* The code of a function. Returns how much of it there is, in bytes. */
+static uint64_t read_function(const struct allocator_file *file,
+			      const struct allocator_function *function, uint8_t ret[MAX_SEARCHED])
+{
+	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
+
+	return size && !objfile_read_code(file->objfile, function->elf_address, ret, size) ? size
+											   : 0;
+}
+
 static void find_jumps_of(const struct allocator_file *file, struct allocator_function *function)
 {
 	const struct architecture *architecture = architecture_find(file->machine);
-	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
 	unsigned int targets = 0;
 	struct instruction_flow flow;
 	uint8_t code[MAX_SEARCHED];
+	uint64_t size = read_function(file, function, code);
 
-	if (!size || objfile_read_code(file->objfile, function->elf_address, code, size))
-		return;
 	for (uint64_t offset = 0;
 	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
 		offset += flow.length;
@@ -371,29 +396,56 @@ static void find_jumps_of(const struct allocator_file *file, struct allocator_fu
 	}
 }
 
-static int find_jumps(struct allocator_file *file)
+static void find_jumps(struct allocator_file *file)
 {
-	int err = plt_read(objfile_get_elf(file->objfile), &file->plt);
-
 	array_for_each (&file->found.functions, function) {
 		if (function->point.argument.source == ARGUMENT_NONE)
 			continue;
 		function->may_pass_on = true;
 		find_jumps_of(file, function);
 	}
-	plt_release(&file->plt);
-	return err;
 }
 
-/* Its functions are wrappers of each other, which end in a jump. */
-static void set_jumps_of_mimalloc(struct allocator *allocator)
+/* Whether a function calls malloc or its kin, and std::get_new_handler(), each directly. */
+static bool is_of_cpp_library(const struct allocator_file *file,
+			      const struct allocator_function *function)
 {
-	array_for_each (&allocator->functions, function) {
-		if (!function->jumps_in_mimalloc)
+	const struct architecture *architecture = architecture_find(file->machine);
+	bool calls_allocator = false;
+	bool calls_get_handler = false;
+	struct instruction_flow flow;
+	uint8_t code[MAX_SEARCHED];
+	uint64_t size = read_function(file, function, code);
+
+	for (uint64_t offset = 0;
+	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
+		uint64_t target;
+		const char *symbol;
+
+		offset += flow.length;
+		if (flow.kind != INSTRUCTION_CALL || !flow.is_direct)
 			continue;
-		function->jump_register = function->point.argument.base;
-		function->jump_limit = UINT64_MAX;
+		target = function->elf_address + offset + (uint64_t)(int64_t)flow.distance;
+		symbol = find_stub(file, target);
+		calls_allocator |= is_stub_of_allocator(file, target);
+		calls_get_handler |= target == file->get_new_handler ||
+				     (symbol && is_name(symbol, get_new_handler));
 	}
+	return calls_allocator && calls_get_handler;
+}
+
+/*
+ * Whether "operator new" is that of a C++ library, perhaps linked into a program. A file without
+ * such a library has its own.
+ */
+static bool has_operators_of_library(const struct allocator_file *file)
+{
+	if (!file->has_cpp_library)
+		return false;
+	array_for_each (&file->found.functions, function)
+		if (is_of_cpp_library(file, function))
+			return true;
+	return false;
 }
 
 /* Static programs that can be anywhere in memory (static PIE) have a dynamic section, as libraries do. */
@@ -429,29 +481,50 @@ static bool uses_no_libraries(struct objfile *objfile)
 	return is_program;
 }
 
+/* Returns 0 (it is an allocator), -ENOENT or -ENODATA. */
+static int check_kind(struct allocator_file *file)
+{
+	struct go_table go;
+
+	file->found.has_unknown = go_table_find(objfile_get_elf(file->objfile), &go) ||
+				  (!file->has_malloc &&
+				   (file->has_chosen_malloc || uses_no_libraries(file->objfile)));
+	if (file->has_malloc || (file->has_operator_new && !has_operators_of_library(file)))
+		return 0;
+	return file->found.has_unknown ? -ENODATA : -ENOENT;
+}
+
+/* Its functions are wrappers of each other, which end in a jump. */
+static void set_jumps_of_mimalloc(struct allocator *allocator)
+{
+	array_for_each (&allocator->functions, function) {
+		if (!function->jumps_in_mimalloc)
+			continue;
+		function->jump_register = function->point.argument.base;
+		function->jump_limit = UINT64_MAX;
+	}
+}
+
 int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret)
 {
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
 	struct allocator_file file = {.objfile = objfile, .machine = machine};
-	struct go_table go;
 	int err = 0;
 
 	for (size_t i = 0; i < num_elfs && !err; i++)
 		err = objfile_for_each_symbol(elfs[i], visit_symbol, &file);
-	file.found.has_unknown = go_table_find(objfile_get_elf(objfile), &go);
-	if (!err && !file.has_malloc)
-		err = file.found.has_unknown || uses_no_libraries(objfile) ? -ENODATA : -ENOENT;
-	if (err) {
-		allocator_release(&file.found);
-		return err;
-	}
+	if (!err && file.found.functions.length && !file.is_glibc)
+		err = plt_read(objfile_get_elf(objfile), &file.plt);
+	if (!err)
+		err = check_kind(&file);
 	for (size_t i = 0; i < num_elfs && !err; i++)
 		err = file.is_glibc ? 0 : objfile_for_each_symbol(elfs[i], visit_hook, &file);
 	if (file.is_mimalloc)
 		set_jumps_of_mimalloc(&file.found);
 	if (!err && !file.is_glibc)
-		err = find_jumps(&file);
+		find_jumps(&file);
+	plt_release(&file.plt);
 	if (err)
 		allocator_release(&file.found);
 	else

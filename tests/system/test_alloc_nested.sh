@@ -26,7 +26,7 @@ record_wrapped() {
     mkfifo "$TMPDIR/go"
     exec 3<>"$TMPDIR/go"
     # shellcheck disable=SC2016 # the inner shell's
-    start bash -c '[[ -z $1 ]] || export LD_PRELOAD=$1; exec "$2" "$3" "$4" wait <"$5"' - "$1" "$2" "$3" "$4" "$TMPDIR/go" 3>&-
+    start bash -c '[[ -z $1 ]] || export LD_PRELOAD=$1; exec "$2" ${3:+"$3"} "$4" wait <"$5"' - "$1" "$2" "$3" "$4" "$TMPDIR/go" 3>&-
     running=$PID
     wait_until runs_program "$running" "$(basename "$2" | cut -c 1-15)"
     start_recording -p "$running" -c 1 --buffer-size 64M -o "$TMPDIR/x.folded" --stats "$TMPDIR/x.json" "${@:5}" 3>&-
@@ -83,6 +83,17 @@ if [[ -n $debugging ]]; then
 else
     echo "no libc_malloc_debug.so.0 here: it was not seen"
 fi
+
+# "operator new" of a program, with memory of its own. That of libstdc++ has no probes, also if it is a part of the program.
+operators=$WORKLOADS/operators
+record_wrapped "" "$operators" "" 100 --alloc
+for place in by_pool:65000 by_header:500000 by_array:70000 by_malloc:1000; do
+    expect_bytes "operator new" "^operators.*;${place%:*}[;(]" "${place#*:}"
+done
+record_wrapped "" "$operators" "" 100 --live
+for place in by_pool:15000 by_header:0 by_array:0 by_malloc:0; do
+    expect_bytes "operator new, live" "^operators.*;${place%:*}[;(]" "${place#*:}"
+done
 
 # By stacks that lack callers, and without.
 for stacks in fp none; do

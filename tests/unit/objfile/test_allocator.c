@@ -25,6 +25,51 @@ struct wanted_symbol {
 
 static uint16_t file_type;    /* 0: ET_DYN */
 static struct text *go_table; /* NULL: it has no Go code */
+static bool has_stubs;        /* of malloc and std::get_new_handler() */
+
+/* At 0x2000 and 0x2010; their words are at 0x3000 and 0x3008. */
+static void add_stubs(struct elf_writer *writer)
+{
+	static const char names[] = "\0malloc\0_ZSt15get_new_handlerv";
+	static const Elf64_Sym symbols[] = {
+		{0},
+		{.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
+		{.st_name = 8, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
+	};
+	static const Elf64_Rela relocations[] = {
+		{0x3000, ELF64_R_INFO(1, R_X86_64_JUMP_SLOT), 0},
+		{0x3008, ELF64_R_INFO(2, R_X86_64_JUMP_SLOT), 0},
+	};
+	/* jmp *0x3000, jmp *0x3008 */
+	static const uint8_t code[32] = {
+		0xff, 0x25, 0xfa, 0x0f, [16] = 0xff, [17] = 0x25, [18] = 0xf2, [19] = 0x0f};
+	uint16_t strings = elf_writer_add(writer, (struct elf_section){.name = ".dynstr",
+								       .type = SHT_STRTAB,
+								       .data = names,
+								       .size = sizeof(names)});
+	uint16_t dynsym =
+		elf_writer_add(writer, (struct elf_section){.name = ".dynsym",
+							    .type = SHT_DYNSYM,
+							    .data = symbols,
+							    .size = sizeof(symbols),
+							    .link = strings,
+							    .entry_size = sizeof(Elf64_Sym)});
+
+	elf_writer_add(writer, (struct elf_section){.name = ".rela.plt",
+						    .type = SHT_RELA,
+						    .flags = SHF_ALLOC,
+						    .data = relocations,
+						    .size = sizeof(relocations),
+						    .link = dynsym,
+						    .entry_size = sizeof(Elf64_Rela)});
+	elf_writer_add(writer, (struct elf_section){.name = ".plt.sec",
+						    .type = SHT_PROGBITS,
+						    .flags = SHF_ALLOC | SHF_EXECINSTR,
+						    .address = 0x2000,
+						    .data = code,
+						    .size = sizeof(code),
+						    .entry_size = 16});
+}
 
 /* The allocator of a file with these symbols. Returns what allocator_find() does. */
 static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint64_t *ret_text)
@@ -52,6 +97,20 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 		[0x682] = 0xc3,
 		[0x683] = 0xff,
 		[0x684] = 0xe0,
+		/* call to the stubs of malloc and std::get_new_handler() */
+		[0x740] = 0xe8,
+		[0x741] = 0xbb,
+		[0x742] = 0x08,
+		[0x745] = 0xe8,
+		[0x746] = 0xc6,
+		[0x747] = 0x08,
+		/* call to the stub of malloc, and to 0x1b00 */
+		[0x760] = 0xe8,
+		[0x761] = 0x9b,
+		[0x762] = 0x08,
+		[0x765] = 0xe8,
+		[0x766] = 0x96,
+		[0x767] = 0x03,
 		/* jmp within the function; ret */
 		[0x780] = 0xeb,
 		[0x781] = 0x00,
@@ -91,6 +150,8 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 						     .address = TEXT_ADDRESS,
 						     .data = text,
 						     .size = sizeof(text)});
+	if (has_stubs)
+		add_stubs(&writer);
 	if (go_table)
 		elf_writer_add(&writer, (struct elf_section){.name = ".gopclntab",
 							     .type = SHT_PROGBITS,
@@ -406,9 +467,18 @@ static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **sta
 {
 	static const struct wanted_symbol imports[] = {
 		{"malloc", 0, 0, STT_FUNC, 0},
-		{"_Znwm", 0x300, 0x40, STT_FUNC, 1},
+		{"calloc", 0x300, 0x40, STT_FUNC, 1},
 		{NULL, 0, 0, 0, 0},
 	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(imports, &found, &text), -ENOENT);
+}
+
+/* Where it is chosen when the program starts. */
+static void a_malloc_that_cannot_be_probed_is_known_as_such(_unused_ void **state)
+{
 	static const struct wanted_symbol chosen[] = {
 		{"malloc", 0x100, 0x40, STT_GNU_IFUNC, 1},
 		{NULL, 0, 0, 0, 0},
@@ -416,8 +486,60 @@ static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **sta
 	struct allocator found;
 	uint64_t text;
 
-	assert_int_equal(find(imports, &found, &text), -ENOENT);
-	assert_int_equal(find(chosen, &found, &text), -ENOENT);
+	assert_int_equal(find(chosen, &found, &text), -ENODATA);
+}
+
+static void a_program_has_operators_of_its_own(_unused_ void **state)
+{
+	/* With and without a C++ library linked in, from malloc and from other memory. */
+	static const struct wanted_symbol own[][5] = {
+		{{"_Znwm", 0x300, 0x40, STT_FUNC, 1}, {"_ZdlPv", 0x400, 0x40, STT_FUNC, 1}},
+		{{"_Znam", 0x740, 0xa, STT_FUNC, 1}, {"_ZdlPv", 0x400, 0x40, STT_FUNC, 1}},
+		{{"_Znwm", 0x300, 0x40, STT_FUNC, 1},
+		 {"_ZdlPv", 0x400, 0x40, STT_FUNC, 1},
+		 {"__cxa_allocate_exception", 0x500, 0x40, STT_FUNC, 1}},
+		{{"_Znwm", 0x740, 5, STT_FUNC, 1},
+		 {"_ZdlPv", 0x400, 0x40, STT_FUNC, 1},
+		 {"__cxa_allocate_exception", 0x500, 0x40, STT_FUNC, 1}},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	has_stubs = true;
+	for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {
+		assert_int_equal(find(own[i], &found, &text), 0);
+		assert_int_equal(found.functions.length, 2);
+		assert_false(found.has_unknown);
+		assert_int_equal(found.functions.items[i == 1 || i == 3].point.argument.source,
+				 ARGUMENT_REGISTER);
+		allocator_release(&found);
+	}
+	has_stubs = false;
+	file_type = ET_EXEC;
+	assert_int_equal(find(own[0], &found, &text), 0);
+	assert_true(found.has_unknown);
+	allocator_release(&found);
+	file_type = 0;
+}
+
+/* They call malloc, which has probes. */
+static void operators_of_a_cpp_library_are_left_to_malloc(_unused_ void **state)
+{
+	static const struct wanted_symbol libraries[][5] = {
+		{{"_Znwm@@GLIBCXX_3.4", 0x740, 0xa, STT_FUNC, 1},
+		 {"_Znam", 0x300, 5, STT_FUNC, 1},
+		 {"__cxa_allocate_exception@@CXXABI_1.3", 0x500, 0x40, STT_FUNC, 1}},
+		{{"_Znwm", 0x760, 0xa, STT_FUNC, 1},
+		 {"_ZSt15get_new_handlerv", 0xb00, 8, STT_FUNC, 1},
+		 {"__cxa_allocate_exception", 0x500, 0x40, STT_FUNC, 1}},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	has_stubs = true;
+	for (size_t i = 0; i < ARRAY_LENGTH(libraries); i++)
+		assert_int_equal(find(libraries[i], &found, &text), -ENOENT);
+	has_stubs = false;
 }
 
 static void no_more_functions_are_probed_than_are_bearable(_unused_ void **state)
@@ -453,6 +575,9 @@ int main(void)
 		cmocka_unit_test(a_program_without_libraries_and_malloc_is_known_as_such),
 		cmocka_unit_test(go_code_has_an_unknown_allocator),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
+		cmocka_unit_test(a_malloc_that_cannot_be_probed_is_known_as_such),
+		cmocka_unit_test(a_program_has_operators_of_its_own),
+		cmocka_unit_test(operators_of_a_cpp_library_are_left_to_malloc),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
 	};
 
