@@ -177,23 +177,34 @@ static int add_chunk(struct perf_map *map, const char *chunk, size_t size)
 	return 0;
 }
 
-/* When a file was changed last, but not in the future. */
-static uint64_t get_change_ns(const struct timespec *modified)
+/*
+ * When a file was changed last, but not in the future. A program may set the time of modification
+ * back, even before the last read, but not that of the inode's change.
+ */
+static uint64_t get_change_ns(const struct perf_map *map, const struct timespec *modified,
+			      const struct timespec *changed)
 {
 	uint64_t change_ns = clock_from_calendar_ns(modified);
+	uint64_t inode_ns = clock_from_calendar_ns(changed);
 	uint64_t now_ns = clock_now_ns();
 
+	if (change_ns < map->read_ns && change_ns < inode_ns)
+		change_ns = inode_ns;
 	return change_ns < now_ns ? change_ns : now_ns;
 }
 
 /* Start again if the file was written anew. ret_bytes  its size. Returns 0 or negative errno. */
 static int check_file(struct perf_map *map, int fd, bool *ret_is_new, uint64_t *ret_bytes)
 {
+	ino_t inode = map->file.inode;
 	int err = growing_file_check(&map->file, fd, ret_is_new, ret_bytes);
 
 	if (err || !*ret_is_new)
 		return err;
-	map->read_ns = get_change_ns(&map->file.version.modified);
+	/* Another file may have been written before the last read of this one. */
+	if (map->file.inode != inode)
+		map->read_ns = 0;
+	map->read_ns = get_change_ns(map, &map->file.version.modified, &map->file.version.changed);
 	map->num_malformed = 0;
 	map->read_bytes = 0;
 	map->is_in_long_line = false;
@@ -245,7 +256,8 @@ int perf_map_refresh(struct perf_map *map, int fd, uint64_t limit_bytes)
 		return 0;
 	/* The file's own time may be early by up to a timer interrupt of the kernel. */
 	if (jit_code_count_until(map->code, UINT64_MAX) > num_before && !fstat(fd, &status))
-		jit_code_delay_last(map->code, get_change_ns(&status.st_mtim));
+		jit_code_delay_last(map->code,
+				    get_change_ns(map, &status.st_mtim, &status.st_ctim));
 	map->read_ns = now_ns;
 	return 0;
 }

@@ -437,6 +437,31 @@ static void names_of_a_file_written_anew_have_the_time_of_its_change(_unused_ vo
 	perf_map_free(map);
 }
 
+static void a_time_that_was_set_back_is_not_that_of_a_change(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\n");
+	struct perf_map *map = perf_map_new();
+	const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	uint64_t before_ns = clock_now_ns() - NS_PER_SECOND;
+
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_string_equal(find_name_at(map, 0x2000, before_ns), "b");
+	rewrite(fd, "1000 10 c\n2000 10 d\n");
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_string_equal(find_name_at(map, 0x1000, before_ns), "a");
+	assert_string_equal(find_name_at(map, 0x2000, before_ns), "b");
+	assert_name(map, 0x1000, "c");
+	/* A line that is added. */
+	append(fd, "1000 10 e\n");
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_string_equal(find_name_at(map, 0x1000, before_ns), "a");
+	assert_name(map, 0x1000, "e");
+	perf_map_free(map);
+}
+
 /* The last bytes alone are compared where a file is long. */
 static void a_long_file_that_is_written_anew_is_read_anew(_unused_ void **state)
 {
@@ -718,6 +743,7 @@ int main(void)
 		cmocka_unit_test(the_file_of_another_user_is_refused),
 		cmocka_unit_test(a_file_that_is_written_anew_is_read_anew),
 		cmocka_unit_test(names_of_a_file_written_anew_have_the_time_of_its_change),
+		cmocka_unit_test(a_time_that_was_set_back_is_not_that_of_a_change),
 		cmocka_unit_test(a_long_file_that_is_written_anew_is_read_anew),
 		cmocka_unit_test(a_long_file_that_differs_in_its_middle_is_read_anew),
 		cmocka_unit_test(another_file_in_its_place_is_read_whole),
