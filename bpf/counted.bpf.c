@@ -311,7 +311,7 @@ static __always_inline __u64 send_caller(const struct user_registers *ctx, struc
 {
 	scratch->stack.pcs[0] = PROBED_PC(ctx);
 	scratch->stack.pcs[1] = find_caller(ctx);
-	scratch->stack.pcs[2] = outer;
+	scratch->stack.pcs[2] = outer & ~WIRE_ENTERED_BY_HOOK;
 	return send_stack(outer ? 3 : 2, BPF_F_USER_STACK);
 }
 
@@ -471,8 +471,8 @@ static __always_inline void handle_allocation(struct user_registers *ctx, struct
 	if (!argument || !counter || !state)
 		return;
 	weight = weigh_probe(ctx, argument);
-	if (argument->may_jump && keep_call(ctx, mine, point, weight))
-		mine->jump_sp = ctx->sp;
+	if (argument->may_jump)
+		keep_call(ctx, mine, point, weight);
 	points = take_points(state, weight);
 	if (!points) {
 		counter->fired++;

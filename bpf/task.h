@@ -55,4 +55,12 @@ static __always_inline bool is_in_execve(struct task_struct *task)
 	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/* Whether a signal handler is running on the stack that the thread has set for handlers. */
+static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 sp)
+{
+	__u64 offset = sp - TASK_FIELD(task, sas_ss_sp);
+
+	return offset && offset <= TASK_FIELD(task, sas_ss_size);
+}
+
 #endif

@@ -376,14 +376,6 @@ __attribute__((noinline)) int walk_some_steps(int number)
 	return 0;
 }
 
-/* Whether a signal handler is running on the stack that the thread has set for handlers. */
-static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 sp)
-{
-	__u64 offset = sp - TASK_FIELD(task, sas_ss_sp);
-
-	return offset && offset <= TASK_FIELD(task, sas_ss_size);
-}
-
 /*
  * Walk the running thread's user stack into the scratch stack, and set walk_end in the scratch
  * sample. Gives the number of frames.

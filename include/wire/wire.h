@@ -114,9 +114,11 @@ struct wire_sample {
 		/*
 		 * Return address of an allocator's function that the thread has entered, and may
 		 * not have returned from. It may have jumped to code without a probe, and is in no
-		 * frame then. For allocations; 0: unknown.
+		 * frame then. For allocations; 0: unknown. WIRE_ENTERED_BY_HOOK is added if it has
+		 * jumped to a hook, which may be in any file.
 		 */
 		wire_u64 entered_from;
+#define WIRE_ENTERED_BY_HOOK (1ull << 63)
 	};
 	union {
 		wire_u64 queue_ns;
@@ -382,24 +384,34 @@ struct wire_own_code {
 _Static_assert(sizeof(struct wire_own_code) == 424,
 	       "struct wire_own_code is part of the wire format");
 
-/* A thread's last call of an allocator that may continue at another point. */
-struct wire_last_call {
+/* A call of an allocator that may continue at another point. */
+struct wire_open_call {
 	wire_u64 sp;
 	wire_u64 return_address;
-	/* The same of an earlier call that may enclose it; sp 0: unknown. */
-	wire_u64 outer_sp;
-	wire_u64 outer_return_address;
 	wire_u64 weight;
 	wire_u32 point;
 	wire_u32 file;
 	/* It may continue, by a jump: */
 	wire_u8 jumps_in;  /* at any point, with the same weight */
 	wire_u8 jumps_out; /* at a point of another file, with any weight */
-	wire_u8 is_hooked; /* at the same point, too */
-	wire_u8 padding[5];
+	wire_u8 is_hooked; /* in a hook; and, once that has removed itself, at the same point */
+	wire_u8 is_on_signal_stack;
+	wire_u8 padding[4];
 };
-_Static_assert(sizeof(struct wire_last_call) == 56,
-	       "struct wire_last_call is part of the wire format");
+_Static_assert(sizeof(struct wire_open_call) == 40,
+	       "struct wire_open_call is part of the wire format");
+
+/* So many calls enclose each other, such as those of a signal handler. A power of two. */
+#define WIRE_MAX_OPEN_CALLS 4
+
+/* A thread's calls that may enclose the next one. On each stack, stack pointers fall. */
+struct wire_open_calls {
+	struct wire_open_call calls[WIRE_MAX_OPEN_CALLS]; /* a ring */
+	wire_u32 last; /* number of the innermost one; its place is the remainder */
+	wire_u32 count;
+};
+_Static_assert(sizeof(struct wire_open_calls) == 168,
+	       "struct wire_open_calls is part of the wire format");
 
 /* Memory that is allocated, and sampled, at a time. */
 #define WIRE_MAX_BLOCKS 65536
@@ -448,7 +460,7 @@ _Static_assert(sizeof(struct wire_reallocation) == 32,
 
 enum wire_arrival {
 	WIRE_BY_CALL,
-	WIRE_PERHAPS_BY_JUMP, /* if it is like the thread's last call */
+	WIRE_PERHAPS_BY_JUMP, /* if it is like a call of the thread at the same depth */
 	WIRE_BY_HOOK,         /* by a jump of a hook that the function has called */
 };
 
@@ -462,16 +474,19 @@ struct wire_running {
 	wire_u64 sp;
 	wire_u64 point;
 	/*
-	 * Stack pointer of that thread's last call which may continue by a jump. 0: there is no such
-	 * call, or another one at this depth or above followed it.
+	 * Stack pointers of that thread's calls which may continue by a jump, innermost last. A call
+	 * at the same depth or above ends them.
 	 */
-	wire_u64 jump_sp;
-	wire_u64 arrival; /* enum wire_arrival of the last hit */
+	wire_u64 jump_sps[WIRE_MAX_OPEN_CALLS];
+	wire_u64 num_jumps;
+	wire_u64 known_sp; /* highest of that thread since another one; above, they are unknown */
+	wire_u64 arrival;  /* enum wire_arrival of the last hit */
 	/* For live memory, the last thread that freed a block, and its memory as in wire_block_key: */
 	wire_u64 freeing_tid;  /* 0: no thread yet */
 	wire_u64 freeing_exec; /* its number of execs */
 	wire_u64 memory;
 };
-_Static_assert(sizeof(struct wire_running) == 88, "struct wire_running is part of the wire format");
+_Static_assert(sizeof(struct wire_running) == 128,
+	       "struct wire_running is part of the wire format");
 
 #endif

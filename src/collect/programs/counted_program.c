@@ -134,7 +134,7 @@ static int set_up_maps(struct counted_program *program)
 		return err;
 	err = program->has_allocator_probes
 		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_places(program))
-		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
+		      : bpf_map__set_max_entries(bpf->maps.open_calls, (uint32_t)num_cpus);
 	if (err)
 		return err;
 	if (program->has_allocator_probes) {

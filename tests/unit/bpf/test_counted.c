@@ -32,7 +32,7 @@ static int set_up(void **state _unused_)
 	FAKE_ARRAY(sent_stacks, 1);
 	FAKE_ARRAY(arguments, 2);
 	FAKE_ARRAY(own_code, 2);
-	FAKE_HASH(last_calls, 2);
+	FAKE_HASH(open_calls, 2);
 	FAKE_HASH(calls, 2);
 	FAKE_ARRAY(file_starts, 2);
 	FAKE_HASH(requests, 2);
@@ -961,7 +961,7 @@ static void a_tail_call_counts_once(void **state _unused_)
 	allocate(5000);
 	assert_int_equal(get_counters()->sends.sent, 2);
 	/* Beyond the limit of the register there is no jump. */
-	fake_map_find(&last_calls)->num_entries = 0;
+	fake_map_find(&open_calls)->num_entries = 0;
 	call.si = 17;
 	call.ip = MALLOC;
 	fake_kernel.cookie = 0;
@@ -1096,6 +1096,117 @@ static void a_call_within_the_call_leaves_the_jump_alone(void **state _unused_)
 	expect_balance(0);
 }
 
+/* Jump through the wrapper at this stack pointer. */
+static void jump_at(uint64_t sp)
+{
+	call.sp = sp;
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	allocate(5000);
+}
+
+static void land_at(uint64_t sp)
+{
+	call.sp = sp;
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	allocate(5016);
+}
+
+/* Handlers interrupt wrappers before they jump. */
+static void a_jump_of_a_call_that_a_signal_interrupts_counts_once(void **state _unused_)
+{
+	static uint64_t deeper[] = {CALLER + 0x100, 0, 0, 0, CALLER + 0x200};
+
+	use_wrapper(2);
+	fake_memory_add(SP - 0x100, deeper, sizeof(deeper));
+	for (uint32_t i = 1; i < 3; i++) {
+		jump_at(SP);
+		jump_at(SP - 0xe0);
+		jump_at(SP - 0x100);
+		land_at(SP - 0x100);
+		land_at(SP - 0xe0);
+		assert_int_equal(get_counters()->weightless, 3 * i - 1);
+		land_at(SP);
+		assert_int_equal(get_counters()->sends.sent, 3 * i);
+		assert_int_equal(get_counters()->weightless, 3 * i);
+	}
+	/* Beside another thread on this CPU. */
+	jump_at(SP);
+	fake_kernel.task = &other;
+	fake_kernel.pid_tgid++;
+	land_at(SP);
+	fake_kernel.task = &task;
+	fake_kernel.pid_tgid--;
+	jump_at(SP - 0x100);
+	land_at(SP - 0x100);
+	land_at(SP);
+	assert_int_equal(get_counters()->weightless, 8);
+	/* The next one is a call of the program. */
+	land_at(SP);
+	assert_int_equal(get_counters()->weightless, 8);
+	expect_balance(0);
+}
+
+/* Above that of the thread. */
+static void a_signal_handler_may_have_a_stack_of_its_own(void **state _unused_)
+{
+	static uint64_t handler[] = {CALLER + 0x100, 0, 0, 0, CALLER + 0x200};
+
+	use_wrapper(2);
+	task.sas_ss_sp = SP + 0x10000;
+	task.sas_ss_size = 0x1000;
+	fake_memory_add(SP + 0x10100, handler, sizeof(handler));
+	for (uint32_t i = 1; i < 3; i++) {
+		jump_at(SP);
+		jump_at(SP + 0x10120);
+		land_at(SP + 0x10120);
+		jump_at(SP + 0x10100);
+		land_at(SP + 0x10100);
+		land_at(SP);
+		assert_int_equal(get_counters()->sends.sent, 3 * i);
+		assert_int_equal(get_counters()->weightless, 3 * i);
+	}
+	/* After another thread on this CPU, too. */
+	jump_at(SP);
+	fake_kernel.task = &other;
+	fake_kernel.pid_tgid++;
+	land_at(SP);
+	fake_kernel.task = &task;
+	fake_kernel.pid_tgid--;
+	jump_at(SP + 0x10100);
+	land_at(SP + 0x10100);
+	land_at(SP);
+	assert_int_equal(get_counters()->weightless, 8);
+	/* The thread's own calls do end each other. */
+	jump_at(SP);
+	stack_words[1] = CALLER;
+	jump_at(SP + 8);
+	land_at(SP);
+	assert_int_equal(get_counters()->weightless, 8);
+	expect_balance(0);
+}
+
+/* More calls than there is room for: those that have returned give way first. */
+static void many_calls_at_different_depths_leave_the_jump_alone(void **state _unused_)
+{
+	static uint64_t deeper[16];
+
+	use_wrapper(2);
+	fake_memory_add(SP - 0x80, deeper, sizeof(deeper));
+	jump_at(SP);
+	for (uint32_t i = 1; i < 16; i++) {
+		deeper[16 - i] = CALLER + 0x100 + i;
+		jump_at(SP - 8 * i);
+		land_at(SP - 8 * i);
+		deeper[16 - i] = 0;
+	}
+	land_at(SP);
+	assert_int_equal(get_counters()->sends.sent, 16);
+	assert_int_equal(get_counters()->weightless, 16);
+	expect_balance(0);
+}
+
 /* The helper that a wrapper has jumped to calls another allocator. */
 static void a_sample_has_the_return_address_of_a_wrapper_that_jumped(void **state _unused_)
 {
@@ -1159,6 +1270,41 @@ static void a_function_that_its_hook_jumps_to_counts_once(void **state _unused_)
 		assert_int_equal(get_counters()->sends.sent, i);
 	}
 	assert_int_equal(get_counters()->weightless, 1);
+	expect_balance(0);
+}
+
+/* It allocates by itself, or by the function, without the hook. */
+static void calls_of_a_program_with_a_hook_count_each(void **state _unused_)
+{
+	static uint64_t hook = 0x123456;
+	static uint64_t deeper[] = {CALLER + 0x100};
+	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
+				    .pointer_register = WIRE_NO_REGISTER,
+				    .hook_offset = 0x2000,
+				    .file = 1,
+				    .jumps_out = 1};
+	uint32_t point = 0;
+
+	use_wrapper(2);
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+	fake_memory_add(MALLOC + 0x2000, &hook, sizeof(hook));
+	fake_memory_add(SP - 0x100, deeper, sizeof(deeper));
+	for (uint32_t i = 1; i < 4; i++) {
+		allocate(5000);
+		assert_int_equal(get_counters()->sends.sent, i);
+		assert_int_equal(get_sample()->entered_from, 0);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		hook = 0x123456;
+		call.sp = SP;
+		allocate(5000);
+		assert_int_equal(get_sample()->entered_from, 0);
+		hook = 0;
+		call.sp = SP - 0x100;
+		allocate(5000);
+		assert_true(get_sample()->entered_from == (CALLER | WIRE_ENTERED_BY_HOOK));
+	}
+	assert_int_equal(get_counters()->sends.sent, 7);
 	expect_balance(0);
 }
 
@@ -1246,7 +1392,7 @@ static void a_call_unlike_the_last_one_counts(void **state _unused_)
 					       .may_jump = 1,
 					       .frees = WIRE_NO_REGISTER});
 	for (size_t i = 0; i < ARRAY_LENGTH(more); i++) {
-		fake_map_find(&last_calls)->num_entries = 0;
+		fake_map_find(&open_calls)->num_entries = 0;
 		stack_words[0] = stack_words[1] = CALLER;
 		call.sp = SP;
 		call.ip = MALLOC;
@@ -1584,6 +1730,10 @@ int main(void)
 		TEST(a_jump_to_another_file_may_ask_for_more),
 		TEST(a_call_after_the_jump_counts),
 		TEST(a_call_within_the_call_leaves_the_jump_alone),
+		TEST(a_jump_of_a_call_that_a_signal_interrupts_counts_once),
+		TEST(a_signal_handler_may_have_a_stack_of_its_own),
+		TEST(many_calls_at_different_depths_leave_the_jump_alone),
+		TEST(calls_of_a_program_with_a_hook_count_each),
 		TEST(a_sample_has_the_return_address_of_a_wrapper_that_jumped),
 		TEST(a_function_that_its_hook_jumps_to_counts_once),
 		TEST(calls_before_the_start_of_a_file_do_not_count),

@@ -476,7 +476,7 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 
 	make_well();
 	assert_int_equal(entries_of(skeleton->maps.arguments), 1);
-	assert_int_equal(entries_of(skeleton->maps.last_calls), num_cpus);
+	assert_int_equal(entries_of(skeleton->maps.open_calls), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.returning), num_cpus);
 	assert_int_equal(entries_of(skeleton->maps.requests), 1);
 	assert_int_equal(entries_of(skeleton->maps.calls), 1);
@@ -498,7 +498,7 @@ static void maps_are_as_large_as_the_event_needs(void **state _unused_)
 	assert_int_equal(entries_of(skeleton->maps.arguments), 3 + PROBE_MAX_LATE_SITES);
 	assert_int_equal(entries_of(skeleton->maps.own_code), 3 + PROBE_MAX_LATE_SITES);
 	assert_int_equal(entries_of(skeleton->maps.file_starts), 3 + PROBE_MAX_LATE_SITES);
-	assert_true(entries_of(skeleton->maps.last_calls) > 1000);
+	assert_true(entries_of(skeleton->maps.open_calls) > 1000);
 	assert_true(entries_of(skeleton->maps.returning) > 1000);
 	assert_int_equal(entries_of(skeleton->maps.blocks), WIRE_MAX_BLOCKS);
 	assert_int_equal(entries_of(skeleton->maps.free_slots), WIRE_MAX_BLOCKS);
