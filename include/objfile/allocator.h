@@ -21,6 +21,14 @@
  */
 #define ALLOCATOR_MAX_FUNCTIONS 256
 
+/* Ranges of code that one function may jump to, which are known. */
+#define ALLOCATOR_MAX_HELPERS 4
+
+struct allocator_code_range {
+	uint64_t file_offset;
+	uint64_t bytes; /* 0: no more */
+};
+
 /* Registers: ARGUMENT_NO_REGISTER if unused. */
 struct allocator_function {
 	struct probe_point
@@ -40,6 +48,9 @@ struct allocator_function {
 	bool jumps_in_mimalloc; /* always, in mimalloc's file */
 	bool may_pass_on;       /* it may call another allocator; not in glibc */
 	bool jumps_out; /* it may jump to other code, such as another file's; not in glibc */
+	/* Helpers in its file that it may jump to, and those that these may jump to. */
+	struct allocator_code_range helpers[ALLOCATOR_MAX_HELPERS];
+	bool has_other_helpers; /* anywhere in the file: it jumps through pointers, or to too many */
 };
 
 struct allocator {

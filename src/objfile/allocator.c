@@ -343,57 +343,110 @@ static bool is_stub_of_allocator(const struct allocator_file *file, uint64_t elf
 	return name && name->size;
 }
 
-/* Returns flags of enum jump_target. */
+/*
+ * Returns flags of enum jump_target.
+ *
+ * next        ELF address behind the instruction
+ * ret_helper  ELF address of other code of the file; 0: it does not jump to any
+ */
 static unsigned int find_targets(const struct allocator_file *file,
 				 const struct allocator_function *function,
-				 const struct instruction_flow *flow, uint64_t next)
+				 const struct instruction_flow *flow, uint64_t next,
+				 uint64_t *ret_helper)
 {
 	uint64_t target = next + (uint64_t)(int64_t)flow->distance;
 
+	*ret_helper = 0;
 	if (flow->kind != INSTRUCTION_JUMP && flow->kind != INSTRUCTION_SHORT_JUMP &&
 	    flow->kind != INSTRUCTION_BRANCH)
 		return JUMP_WITHIN;
 	if (!flow->is_direct)
 		return JUMP_OUT;
-	if (target < function->bytes)
+	if (target - function->elf_address < function->bytes)
 		return JUMP_WITHIN;
-	target += function->elf_address;
 	if (is_stub_of_allocator(file, target))
 		return JUMP_IN | JUMP_OUT;
 	if (is_allocating_function(file, target))
 		return JUMP_IN;
+	if (!find_stub(file, target))
+		*ret_helper = target;
 	/* Helpers of these call no other allocator, and remembering each call takes time. */
 	return file->has_own_memory ? JUMP_WITHIN : JUMP_OUT;
 }
 
-/* The code of a function. Returns how much of it there is, in bytes. */
-static uint64_t read_function(const struct allocator_file *file,
-			      const struct allocator_function *function, uint8_t ret[MAX_SEARCHED])
-{
-	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
+/* The code of a function, and the helpers that are found by its jumps. */
+struct jump_search {
+	const struct allocator_file *file;
+	struct allocator_function *function;
+	struct code_bounds helpers[ALLOCATOR_MAX_HELPERS];
+	size_t num_helpers;
+};
 
-	return size && !objfile_read_code(file->objfile, function->elf_address, ret, size) ? size
-											   : 0;
+static void add_helper(struct jump_search *search, uint64_t elf_address)
+{
+	struct allocator_function *function = search->function;
+	struct frame_info *frame_info;
+	struct code_bounds bounds;
+	uint64_t file_offset;
+
+	for (size_t i = 0; i < search->num_helpers; i++)
+		if (elf_address >= search->helpers[i].start && elf_address < search->helpers[i].end)
+			return;
+	if (search->num_helpers == ALLOCATOR_MAX_HELPERS ||
+	    objfile_get_frame_info(search->file->objfile, &frame_info) ||
+	    frame_info_find_bounds(frame_info, elf_address, &bounds) ||
+	    !find_file_offset(search->file->objfile, bounds.start, &file_offset)) {
+		function->has_other_helpers = true;
+		return;
+	}
+	function->helpers[search->num_helpers] =
+		(struct allocator_code_range){file_offset, bounds.end - bounds.start};
+	search->helpers[search->num_helpers++] = bounds;
+}
+
+/* Returns flags of enum jump_target, of all jumps in the code. */
+static unsigned int search_code(struct jump_search *search, uint64_t start, uint64_t size)
+{
+	const struct architecture *architecture = architecture_find(search->file->machine);
+	unsigned int targets = 0;
+	struct instruction_flow flow;
+	uint8_t code[MAX_SEARCHED];
+
+	if (size > MAX_SEARCHED) {
+		search->function->has_other_helpers = true;
+		size = MAX_SEARCHED;
+	}
+	if (!size || objfile_read_code(search->file->objfile, start, code, size))
+		return 0;
+	for (uint64_t offset = 0;
+	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
+		uint64_t helper;
+		unsigned int found;
+
+		offset += flow.length;
+		found = find_targets(search->file, search->function, &flow, start + offset,
+				     &helper);
+		if (helper && helper - start >= size)
+			add_helper(search, helper);
+		search->function->has_other_helpers |= found == JUMP_OUT && !flow.is_direct;
+		targets |= found;
+	}
+	return targets;
 }
 
 static void find_jumps_of(const struct allocator_file *file, struct allocator_function *function)
 {
-	const struct architecture *architecture = architecture_find(file->machine);
-	unsigned int targets = 0;
-	struct instruction_flow flow;
-	uint8_t code[MAX_SEARCHED];
-	uint64_t size = read_function(file, function, code);
+	struct jump_search search = {.file = file, .function = function};
+	unsigned int targets = search_code(&search, function->elf_address, function->bytes);
 
-	for (uint64_t offset = 0;
-	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
-		offset += flow.length;
-		targets |= find_targets(file, function, &flow, offset);
-	}
 	function->jumps_out = targets & JUMP_OUT;
 	if (targets & JUMP_IN && function->jump_register == ARGUMENT_NO_REGISTER) {
 		function->jump_register = function->point.argument.base;
 		function->jump_limit = UINT64_MAX;
 	}
+	for (size_t i = 0; function->jumps_out && i < search.num_helpers; i++)
+		(void)search_code(&search, search.helpers[i].start,
+				  search.helpers[i].end - search.helpers[i].start);
 }
 
 static void find_jumps(struct allocator_file *file)
@@ -411,12 +464,14 @@ static bool is_of_cpp_library(const struct allocator_file *file,
 			      const struct allocator_function *function)
 {
 	const struct architecture *architecture = architecture_find(file->machine);
+	uint64_t size = function->bytes < MAX_SEARCHED ? function->bytes : MAX_SEARCHED;
 	bool calls_allocator = false;
 	bool calls_get_handler = false;
 	struct instruction_flow flow;
 	uint8_t code[MAX_SEARCHED];
-	uint64_t size = read_function(file, function, code);
 
+	if (!size || objfile_read_code(file->objfile, function->elf_address, code, size))
+		return false;
 	for (uint64_t offset = 0;
 	     architecture_decode(architecture, code + offset, size - offset, &flow);) {
 		uint64_t target;

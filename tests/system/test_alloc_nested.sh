@@ -80,9 +80,25 @@ if [[ -n $debugging ]]; then
     export MALLOC_CHECK_=3
     check "glibc's for debugging, which checks" "$debugging" "$load"
     unset MALLOC_CHECK_
+    # Hooks of the program: memory of their own, or that of the function itself.
+    record_wrapped "$debugging" "$load" hook 100 --alloc
+    expect_bytes "a hook" '^allocations.*;by_pool;' 100000
+    expect_bytes "a hook" '^allocations.*;by_switch;' 200000
 else
     echo "no libc_malloc_debug.so.0 here: it was not seen"
 fi
+
+# A function that no allocator is known by is called at the same place as malloc().
+for name in calls helps; do
+    record_wrapped "${wrapper}_$name.so" "$load" site 100 --alloc
+    expect_bytes "one place, $name" '^allocations.*;by_site;' 1010000
+done
+# A signal's handler allocates in a wrapper that jumps afterwards.
+for name in calls jumps jumps_for_more helps helps_and_jumps; do
+    record_wrapped "${wrapper}_$name.so" "$load" signal 100 --alloc
+    expect_bytes "a signal, $name" '^allocations.*;by_handler;' 5000
+    expect_bytes "a signal, $name" '^allocations.*;by_interrupted;' 305000
+done
 
 # "operator new" of a program, with memory of its own. That of libstdc++ has no probes, also if it is a part of the program.
 operators=$WORKLOADS/operators

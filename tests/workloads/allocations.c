@@ -10,6 +10,12 @@
  *                                         reallocarray(), and by_release and by_move, which keep nothing
  *        allocations share ROUNDS [wait]   each round: 600 bytes in by_child, a child of vfork(), and 400 bytes in by_parent; the
  *                                          other process frees them, in the same memory
+ *        allocations site ROUNDS [wait]   each round: 100 bytes by malloc() and 10000 by pool_alloc(), a function of another file,
+ *                                         both from one place in by_site
+ *        allocations hook ROUNDS [wait]   each round: 1000 bytes in by_pool, of a hook for malloc() with memory of its own, and
+ *                                         2000 in by_switch, of one that calls malloc() without the hook
+ *        allocations signal ROUNDS [wait]   each round: 3000 bytes in by_interrupted, while a signal that wrapper.c raises in
+ *                                         malloc() has 50 in by_handler
  *        allocations load LIBRARY   loads it after a byte of standard input, and has 1000 bytes in by_loaded from its malloc()
  *                                   every ms, until another byte or the end; then it prints their number
  *
@@ -18,6 +24,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +245,119 @@ static void share(void)
 	}
 }
 
+typedef void *(*malloc_type)(size_t);
+
+static __attribute__((noinline)) void by_site(const malloc_type *functions, const size_t *sizes)
+{
+	for (int i = 0; i < 2; i++)
+		kept = functions[i](sizes[i]);
+	__asm__ volatile("" ::: "memory");
+}
+
+static int allocate_at_one_site(long num_rounds)
+{
+	static const size_t sizes[] = {100, 10000};
+	malloc_type functions[] = {malloc, (malloc_type)dlsym(RTLD_DEFAULT, "pool_alloc")};
+
+	if (!functions[1])
+		return 1;
+	for (long i = 0; i < num_rounds; i++)
+		by_site(functions, sizes);
+	return 0;
+}
+
+typedef void *(*hook_type)(size_t, const void *);
+
+static hook_type volatile *hook;
+static char pool[1 << 20];
+static size_t pool_used;
+
+static void *have_pool(size_t size, const void *caller)
+{
+	void *memory = pool + pool_used;
+
+	(void)caller;
+	pool_used += size;
+	return memory;
+}
+
+static void *switch_hook_off(size_t size, const void *caller)
+{
+	void *memory;
+
+	(void)caller;
+	*hook = NULL;
+	memory = malloc(size);
+	*hook = switch_hook_off;
+	return memory;
+}
+
+static __attribute__((noinline)) void by_pool(long num_rounds)
+{
+	*hook = have_pool;
+	for (long i = 0; i < num_rounds; i++)
+		kept = malloc(1000);
+	*hook = NULL;
+}
+
+static __attribute__((noinline)) void by_switch(long num_rounds)
+{
+	*hook = switch_hook_off;
+	for (long i = 0; i < num_rounds; i++)
+		kept = malloc(2000);
+	*hook = NULL;
+}
+
+static int allocate_by_hooks(long num_rounds)
+{
+	hook = dlvsym(RTLD_DEFAULT, "__malloc_hook", "GLIBC_2.2.5");
+	if (!hook || (size_t)num_rounds > sizeof(pool) / 1000)
+		return 1;
+	/* The hook that the library starts with removes itself. */
+	kept = malloc(1);
+	by_pool(num_rounds);
+	by_switch(num_rounds);
+	return 0;
+}
+
+static __attribute__((noinline)) void by_handler(int number)
+{
+	(void)number;
+	kept = malloc(50);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void interrupt(void)
+{
+	raise(SIGUSR1);
+}
+
+static __attribute__((noinline)) void by_interrupted(void)
+{
+	kept = malloc(3000);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Half of the handlers have a stack of their own. It is static, so below that of the thread. */
+static int allocate_in_signals(long num_rounds)
+{
+	static char memory[64 << 10];
+	const stack_t own = {.ss_sp = memory, .ss_size = sizeof(memory)};
+	void (**interruption)(void) = dlsym(RTLD_DEFAULT, "wrapper_interruption");
+	struct sigaction action = {.sa_handler = by_handler};
+
+	if (!interruption || sigaltstack(&own, NULL))
+		return 1;
+	*interruption = interrupt;
+	for (long i = 0; i < num_rounds; i++) {
+		action.sa_flags = i % 2 ? SA_ONSTACK : 0;
+		sigaction(SIGUSR1, &action, NULL);
+		by_interrupted();
+	}
+	*interruption = NULL;
+	return 0;
+}
+
 static void *(*loaded_malloc)(size_t);
 
 static __attribute__((noinline)) void by_loaded(void)
@@ -274,7 +394,11 @@ int main(int argc, char **argv)
 	int is_leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	int is_failing = argc > 1 && strcmp(argv[1], "fail") == 0;
 	int is_sharing = argc > 1 && strcmp(argv[1], "share") == 0;
-	int first = 1 + (is_each || is_leak || is_failing || is_sharing);
+	int is_site = argc > 1 && strcmp(argv[1], "site") == 0;
+	int is_hook = argc > 1 && strcmp(argv[1], "hook") == 0;
+	int is_signal = argc > 1 && strcmp(argv[1], "signal") == 0;
+	int first = 1 + (is_each || is_leak || is_failing || is_sharing || is_site || is_hook ||
+			 is_signal);
 	char byte;
 	long num_rounds = argc > first ? atol(argv[first]) : 0;
 
@@ -285,6 +409,12 @@ int main(int argc, char **argv)
 	/* Not by stdio, which allocates. */
 	if (argc > first + 1 && read(STDIN_FILENO, &byte, 1) != 1)
 		return 1;
+	if (is_site)
+		return allocate_at_one_site(num_rounds);
+	if (is_hook)
+		return allocate_by_hooks(num_rounds);
+	if (is_signal)
+		return allocate_in_signals(num_rounds);
 	for (long i = 0; i < num_rounds; i++) {
 		if (is_each) {
 			allocate_by_each();

@@ -1,5 +1,6 @@
 /*
- * An allocator that passes each call on to libc's: a library to preload, or a part of a program.
+ * An allocator that passes each call on to libc's: a library to preload, or a part of a program. A
+ * library has pool_alloc() besides.
  *
  * -DEXTRA=16   asks libc for so many bytes more
  * -DJUMPS      ends in jumps; else there is something behind each call
@@ -53,10 +54,17 @@ typedef void *(*realloc_type)(void *, size_t);
 typedef void (*free_type)(void *);
 typedef int (*posix_memalign_type)(void **, size_t, size_t);
 
+/* Called in malloc() of 3000 bytes, if a program wants it. */
+void (*wrapper_interruption)(void);
+
 DEFINE(void *, malloc, (size_t size), size)
 {
 	FIND(malloc_type, malloc);
-	void *memory = next_malloc(size + EXTRA);
+	void *memory;
+
+	if (size == 3000 && wrapper_interruption)
+		wrapper_interruption();
+	memory = next_malloc(size + EXTRA);
 
 	BEHIND();
 	return memory;
@@ -79,6 +87,18 @@ DEFINE(void *, realloc, (void *old, size_t size), old, size)
 	BEHIND();
 	return memory;
 }
+
+#ifndef OF_LIBC
+/* Under a name that no allocator is known by. */
+void *pool_alloc(size_t size)
+{
+	FIND(malloc_type, malloc);
+	void *memory = next_malloc(size + EXTRA);
+
+	__asm__ volatile("" ::: "memory");
+	return memory;
+}
+#endif
 
 void free(void *memory)
 {

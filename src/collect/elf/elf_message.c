@@ -64,6 +64,7 @@ static bool are_functions_valid(const struct elf_allocator_functions *found)
 		if (!is_flag_valid(&function->jumps_in_mimalloc) ||
 		    !is_flag_valid(&function->may_pass_on) ||
 		    !is_flag_valid(&function->jumps_out) ||
+		    !is_flag_valid(&function->has_other_helpers) ||
 		    !is_argument_valid(&function->point.argument) ||
 		    !is_register_valid(function->free_register) ||
 		    !is_register_valid(function->pointer_register) ||

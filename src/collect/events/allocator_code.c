@@ -21,6 +21,8 @@ struct probed_allocator {
 	uint64_t since_ns;
 	uint64_t until_ns;
 	ARRAY(struct function_range) functions; /* that allocate */
+	ARRAY(struct function_range) helpers;   /* which these may jump to */
+	bool has_other_helpers;                 /* anywhere in the file */
 };
 
 struct allocator_code {
@@ -37,15 +39,35 @@ struct allocator_code *allocator_code_new(void)
 	return code;
 }
 
+static void release_file(struct probed_allocator *file)
+{
+	array_release(&file->functions);
+	array_release(&file->helpers);
+}
+
 void allocator_code_free(struct allocator_code *code)
 {
 	if (!code)
 		return;
 	array_for_each (&code->files, file)
-		array_release(&file->functions);
+		release_file(file);
 	array_release(&code->files);
 	pthread_mutex_destroy(&code->lock);
 	free(code);
+}
+
+static int add_helpers(struct probed_allocator *file, const struct probe_site *site)
+{
+	file->has_other_helpers |= site->has_other_helpers;
+	for (size_t i = 0; i < ALLOCATOR_MAX_HELPERS && site->helpers[i].bytes; i++) {
+		struct function_range *added = array_add(&file->helpers);
+
+		if (!added)
+			return -ENOMEM;
+		*added = (struct function_range){site->helpers[i].file_offset,
+						 site->helpers[i].bytes};
+	}
+	return 0;
 }
 
 static int add_functions(struct probed_allocator *file, const struct probe_site *sites,
@@ -56,6 +78,8 @@ static int add_functions(struct probed_allocator *file, const struct probe_site 
 
 		if (sites[i].argument.source == ARGUMENT_NONE || !sites[i].function_bytes)
 			continue;
+		if (add_helpers(file, &sites[i]))
+			return -ENOMEM;
 		added = array_add(&file->functions);
 		if (!added)
 			return -ENOMEM;
@@ -92,7 +116,7 @@ int allocator_code_add(struct allocator_code *code, size_t event, const struct p
 	if (!err)
 		err = add_file(code, &file);
 	if (err)
-		array_release(&file.functions);
+		release_file(&file);
 	return err;
 }
 
@@ -107,12 +131,15 @@ void allocator_code_end(struct allocator_code *code, size_t event, dev_t device,
 	pthread_mutex_unlock(&code->lock);
 }
 
-static bool has_function(const struct probed_allocator *file, uint64_t offset)
+static enum allocator_part find_in_file(const struct probed_allocator *file, uint64_t offset)
 {
 	array_for_each (&file->functions, function)
 		if (offset - function->offset < function->bytes)
-			return true;
-	return false;
+			return ALLOCATOR_FUNCTION;
+	array_for_each (&file->helpers, helper)
+		if (offset - helper->offset < helper->bytes)
+			return ALLOCATOR_HELPER;
+	return file->has_other_helpers ? ALLOCATOR_HELPER : ALLOCATOR_FILE;
 }
 
 enum allocator_part allocator_code_find(struct allocator_code *code, size_t event,
@@ -125,7 +152,7 @@ enum allocator_part allocator_code_find(struct allocator_code *code, size_t even
 		if (file->inode != place->inode || file->device != place->device ||
 		    file->event != event || time_ns < file->since_ns || time_ns >= file->until_ns)
 			continue;
-		part = has_function(file, place->offset) ? ALLOCATOR_FUNCTION : ALLOCATOR_FILE;
+		part = find_in_file(file, place->offset);
 		break;
 	}
 	pthread_mutex_unlock(&code->lock);

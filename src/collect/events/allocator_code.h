@@ -48,6 +48,7 @@ struct code_place {
 enum allocator_part {
 	ALLOCATOR_NONE,     /* not in a file with an allocator */
 	ALLOCATOR_FILE,     /* elsewhere in such a file */
+	ALLOCATOR_HELPER,   /* in code that one of its functions may jump to */
 	ALLOCATOR_FUNCTION, /* in a function that allocates */
 };
 

@@ -1,5 +1,7 @@
 #include "collect/events/allocator_sites.h"
 
+#include <string.h>
+
 bool allocator_site_is_needed(const struct allocator_function *function, bool is_live)
 {
 	return is_live || function->point.argument.source != ARGUMENT_NONE;
@@ -51,6 +53,8 @@ struct probe_site allocator_site_describe(const struct allocator *allocator,
 	};
 
 	describe_own_code(allocator, function->point.file_offset, &site.own_code);
+	memcpy(site.helpers, function->helpers, sizeof(site.helpers));
+	site.has_other_helpers = function->has_other_helpers;
 	site.own_code.jump_register = get_wire_register(function->jump_register);
 	site.own_code.jump_limit = function->jump_limit;
 	site.own_code.jumps_out = function->jumps_out;

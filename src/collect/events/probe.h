@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "collect/events.h"
 #include "collect/events/mapped_files.h"
+#include "objfile/allocator.h"
 #include "objfile/usdt.h"
 #include "wire/wire.h"
 
@@ -35,6 +36,9 @@ struct probe_site {
 	/* For an allocator: */
 	uint64_t function_bytes;       /* size of the function; 0: unknown */
 	struct wire_own_code own_code; /* location of its code, relative to the point */
+	/* As in struct allocator_function: */
+	struct allocator_code_range helpers[ALLOCATOR_MAX_HELPERS];
+	bool has_other_helpers;
 	/* For allocations that may stay live: */
 	uint64_t return_config; /* as config, for the function's return; 0: not probed */
 	uint8_t free_register;  /* with the address that it frees; WIRE_NO_REGISTER: none */

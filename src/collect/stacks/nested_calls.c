@@ -24,15 +24,18 @@ static enum allocator_part find_part(const struct allocator_call *call, struct a
 }
 
 /* Whether code returns to the caller of an allocator's function, which has jumped to it. */
-static bool returns_for_allocator(const struct allocator_call *call, uint32_t level)
+static bool returns_for_allocator(const struct allocator_call *call, uint32_t level,
+				  enum allocator_part part)
 {
+	bool is_by_hook = call->entered_from & WIRE_ENTERED_BY_HOOK;
+
 	if (!call->entered_from)
 		return false;
-	if (call->lacks_callers && level == 1)
+	if (call->lacks_callers && level == 1 && part != ALLOCATOR_NONE)
 		return true;
-	return level + 1 < call->num_pcs &&
+	return (part == ALLOCATOR_HELPER || is_by_hook) && level + 1 < call->num_pcs &&
 	       (call->pcs[level + 1] & ~(WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP)) ==
-		       call->entered_from;
+		       (call->entered_from & ~WIRE_ENTERED_BY_HOOK);
 }
 
 bool allocator_call_is_nested(const struct allocator_call *call, struct allocator_code *code,
@@ -40,17 +43,10 @@ bool allocator_call_is_nested(const struct allocator_call *call, struct allocato
 {
 	for (uint32_t i = 1; i < call->num_pcs && !(call->pcs[i] & WIRE_PC_EXACT); i++) {
 		uint64_t pc = (call->pcs[i] & ~WIRE_PC_MARKS) - 1;
+		enum allocator_part part = find_part(call, code, files, pc);
 
-		switch (find_part(call, code, files, pc)) {
-		case ALLOCATOR_FUNCTION:
+		if (part == ALLOCATOR_FUNCTION || returns_for_allocator(call, i, part))
 			return true;
-		case ALLOCATOR_FILE:
-			if (returns_for_allocator(call, i))
-				return true;
-			break;
-		case ALLOCATOR_NONE:
-			break;
-		}
 	}
 	return false;
 }

@@ -10,7 +10,9 @@
  *
  * A function with a probe may jump to a helper, which makes the call. Then the stack has the helper
  * only, and the function's caller. Programs of others call helpers, too. So the sampling program
- * remembers the return address of such a function: a helper that returns there was jumped to.
+ * remembers the return address of such a function: a helper that returns there was jumped to. Code
+ * that is no helper of it was called from the same place, through a pointer. If a function jumps
+ * through pointers, any code of its file may be a helper. A hook may be in any file.
  *
  * Without user stacks, a sample has the caller, and the return address of an allocator's function
  * if it is still on the stack. By frame pointers, callers without them are missing: if the first

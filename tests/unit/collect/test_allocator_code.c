@@ -15,7 +15,10 @@
 
 struct fixture {
 	struct allocator_code *code;
-	/* With code from 0xf00 to 0x1200, and from 0x3000 to 0x3010, and one that frees at 0x4000. */
+	/*
+	 * With code from 0xf00 to 0x1200, and from 0x3000 to 0x3010, and one that frees at 0x4000. The
+	 * second one may jump to helpers at 0x5000 and 0x6000.
+	 */
 	struct probe_site sites[3];
 	struct code_place place;
 };
@@ -28,6 +31,8 @@ static int set_up(void **state)
 	fixture->code = allocator_code_new();
 	fixture->sites[0] = (struct probe_site){.offset = 0xf00, .function_bytes = 0x300};
 	fixture->sites[1] = (struct probe_site){.offset = 0x3000, .function_bytes = 0x10};
+	fixture->sites[1].helpers[0] = (struct allocator_code_range){0x5000, 0x20};
+	fixture->sites[1].helpers[1] = (struct allocator_code_range){0x6000, 0x10};
 	fixture->sites[2] = (struct probe_site){.offset = 0x4000, .function_bytes = 0x10};
 	fixture->sites[0].argument.source = fixture->sites[1].argument.source = ARGUMENT_REGISTER;
 	fixture->sites[0].fd = memfd_create("file", MFD_CLOEXEC);
@@ -84,6 +89,36 @@ static void code_is_known_by_file_and_offset(void **state)
 	assert_false(has(fixture, 0x1000, 5));
 }
 
+static enum allocator_part find(struct fixture *fixture, uint64_t offset)
+{
+	fixture->place.offset = offset;
+	return allocator_code_find(fixture->code, EVENT, &fixture->place, 5);
+}
+
+static void helpers_are_part_of_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(add(fixture, EVENT, 0), 0);
+	assert_int_equal(find(fixture, 0x4fff), ALLOCATOR_FILE);
+	assert_int_equal(find(fixture, 0x5000), ALLOCATOR_HELPER);
+	assert_int_equal(find(fixture, 0x501f), ALLOCATOR_HELPER);
+	assert_int_equal(find(fixture, 0x5020), ALLOCATOR_FILE);
+	assert_int_equal(find(fixture, 0x600f), ALLOCATOR_HELPER);
+	assert_int_equal(find(fixture, 0x3000), ALLOCATOR_FUNCTION);
+}
+
+/* One function jumps through a pointer. */
+static void any_code_of_the_file_may_be_a_helper(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->sites[0].has_other_helpers = true;
+	assert_int_equal(add(fixture, EVENT, 0), 0);
+	assert_int_equal(find(fixture, 0x7000), ALLOCATOR_HELPER);
+	assert_int_equal(find(fixture, 0xf00), ALLOCATOR_FUNCTION);
+}
+
 /* What another event does not count is not part of a call that it counts. */
 static void each_event_has_its_own(void **state)
 {
@@ -133,6 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(code_is_known_by_file_and_offset),
+		TEST(helpers_are_part_of_it),
+		TEST(any_code_of_the_file_may_be_a_helper),
 		TEST(each_event_has_its_own),
 		TEST(code_has_probes_for_a_time),
 		TEST(a_file_that_is_not_open_is_an_error),

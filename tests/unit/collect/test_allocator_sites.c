@@ -69,6 +69,8 @@ static void add_functions(struct allocator *allocator)
 	allocator->functions.items[1].jump_register = 13;
 	allocator->functions.items[1].jump_limit = 16;
 	allocator->functions.items[1].elf_address = 0x5000;
+	allocator->functions.items[1].helpers[1].bytes = 8;
+	allocator->functions.items[1].has_other_helpers = true;
 	allocator->functions.items[1].hook_address = 0x4000;
 	allocator->functions.items[2].free_register = 14;
 }
@@ -94,6 +96,8 @@ static void sizes_are_read_where_memory_is_allocated(void **state _unused_)
 	assert_int_equal(site.own_code.jump_limit, 16);
 	assert_true(site.own_code.hook_offset == (uint64_t)-0x1000);
 	assert_int_equal(site.own_code.pointer_register, 7);
+	assert_int_equal(site.helpers[1].bytes, 8);
+	assert_true(site.has_other_helpers);
 	assert_true(site.own_code.offsets[0] == (uint64_t)-0x1000);
 	allocator_release(&allocator);
 }

@@ -1384,7 +1384,8 @@ static int map_allocator(struct fixture *fixture, struct allocator_code *code, s
 {
 	struct probe_site site = {.fd = memfd_create("libown.so", MFD_CLOEXEC),
 				  .argument.source = ARGUMENT_REGISTER,
-				  .function_bytes = 0x100};
+				  .function_bytes = 0x100,
+				  .helpers = {{0x180, 0x80}}};
 	struct mapping mapping = {.start = ALLOCATOR, .end = ALLOCATOR + 0x1000, .file = FILE_NONE};
 	struct file_identity identity = {.path = "/lib/libown.so"};
 	struct stat status;
@@ -1464,14 +1465,26 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 	struct probe probe = {.kind = PROBE_ALLOCATOR};
 	const struct event event = {.name = name, .kind = EVENT_PROBE, .probe = &probe};
 	static const struct {
+		uint64_t
+			stack; /* 7: in a helper; 8: in another function of the file; 9: of a program */
 		uint64_t entered_from;
 		uint8_t walk_end;
 		bool is_nested;
 	} cases[] = {
-		{0, WALK_COMPLETE, false},      {0x2040, WALK_COMPLETE, true},
-		{0x2048, WALK_COMPLETE, false}, {0, WALK_FP_CHAIN, false},
-		{0x2048, WALK_FP_CHAIN, true},
+		{7, 0, WALK_COMPLETE, false},
+		{7, 0x2040, WALK_COMPLETE, true},
+		{7, 0x2048, WALK_COMPLETE, false},
+		{7, 0, WALK_FP_CHAIN, false},
+		{7, 0x2048, WALK_FP_CHAIN, true},
+		/* It was called from the same place. */
+		{8, 0x2040, WALK_COMPLETE, false},
+		{8, 0x2040, WALK_FP_CHAIN, true},
+		{9, 0x2040, WALK_COMPLETE, false},
+		{9, 0x2040, WALK_FP_CHAIN, false},
+		{9, 0x2040 | WIRE_ENTERED_BY_HOOK, WALK_COMPLETE, true},
+		{9, 0x2048 | WIRE_ENTERED_BY_HOOK, WALK_COMPLETE, false},
 	};
+	uint64_t num_counted = 0;
 	struct allocator_code *code = allocator_code_new();
 	struct fixture *fixture = *state;
 	int fd = map_allocator(fixture, code, 0);
@@ -1480,6 +1493,8 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
 	sample_ingest_set_allocator_code(fixture->ingest, code);
 	add_stack(fixture, 7, (const uint64_t[]){0x1010, ALLOCATOR + 0x200, 0x2040, 0x2080}, 4);
+	add_stack(fixture, 8, (const uint64_t[]){0x1010, ALLOCATOR + 0x201, 0x2040, 0x2080}, 4);
+	add_stack(fixture, 9, (const uint64_t[]){0x1010, 0x1020, 0x2040, 0x2080}, 4);
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		struct wire_sample sample = {
 			.type = WIRE_SAMPLE,
@@ -1487,7 +1502,7 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 			.tid = PID,
 			.time_ns = 30 + i,
 			.generation = WIRE_GENERATION_UNKNOWN,
-			.user_stack = 7,
+			.user_stack = cases[i].stack,
 			.weight = 1000,
 			.entered_from = cases[i].entered_from,
 			.walk_end = cases[i].walk_end,
@@ -1496,10 +1511,11 @@ static void an_allocation_by_a_helper_of_an_allocator_is_left_out(void **state)
 
 		assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
 		num_nested += cases[i].is_nested;
+		num_counted += !cases[i].is_nested;
 		assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).nested, num_nested);
 	}
 	/* The address is no weight of earlier hits. */
-	assert_int_equal(sum_metric(fixture, "alloc"), 3000);
+	assert_int_equal(sum_metric(fixture, "alloc"), num_counted * 1000);
 	close(fd);
 	sample_ingest_set_allocator_code(fixture->ingest, NULL);
 	allocator_code_free(code);

@@ -11,6 +11,7 @@
 #include "unit.h"
 #include "elf_writer.h"
 #include "go_table_writer.h"
+#include "unwind/frame_writer.h"
 /* clang-format on */
 
 #define TEXT_ADDRESS 0x1000
@@ -26,6 +27,10 @@ struct wanted_symbol {
 static uint16_t file_type;    /* 0: ET_DYN */
 static struct text *go_table; /* NULL: it has no Go code */
 static bool has_stubs;        /* of malloc and std::get_new_handler() */
+/* Of code with call-frame information: start and size, from the text on; up to size 0. */
+static const uint64_t (*frames)[2];
+
+#define FRAMES_ADDRESS 0x5000
 
 /* At 0x2000 and 0x2010; their words are at 0x3000 and 0x3008. */
 static void add_stubs(struct elf_writer *writer)
@@ -74,6 +79,7 @@ static void add_stubs(struct elf_writer *writer)
 /* The allocator of a file with these symbols. Returns what allocator_find() does. */
 static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint64_t *ret_text)
 {
+	struct frame_writer frame_writer = {.elf_address = FRAMES_ADDRESS};
 	struct elf_writer writer = {.type = file_type};
 	struct objfile *objfile;
 	struct text bytes = {0};
@@ -115,6 +121,26 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 		[0x780] = 0xeb,
 		[0x781] = 0x00,
 		[0x782] = 0xc3,
+		/* jne 0x1c00, jmp 0x1c05, where it jumps on to 0x1c40, and that back */
+		[0x7c0] = 0x0f,
+		[0x7c1] = 0x85,
+		[0x7c2] = 0x3a,
+		[0x7c3] = 0x04,
+		[0x7c6] = 0xe9,
+		[0x7c7] = 0x3a,
+		[0x7c8] = 0x04,
+		[0xc00] = 0x90,
+		[0xc01] = 0x90,
+		[0xc02] = 0x90,
+		[0xc03] = 0x90,
+		[0xc04] = 0x90,
+		[0xc05] = 0xe9,
+		[0xc06] = 0x36,
+		[0xc40] = 0xe9,
+		[0xc41] = 0xbb,
+		[0xc42] = 0xff,
+		[0xc43] = 0xff,
+		[0xc44] = 0xff,
 		/* test %rdi,%rdi; je: as free() of glibc starts */
 		[0xa00] = 0x48,
 		[0xa01] = 0x85,
@@ -152,6 +178,18 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 						     .size = sizeof(text)});
 	if (has_stubs)
 		add_stubs(&writer);
+	if (frames) {
+		frame_writer_add_cie(&frame_writer, &usual_cie);
+		for (size_t i = 0; frames[i][1]; i++)
+			frame_writer_add_function(&frame_writer, TEXT_ADDRESS + frames[i][0],
+						  frames[i][1], NO_CODE);
+		elf_writer_add(&writer, (struct elf_section){.name = ".eh_frame",
+							     .type = SHT_PROGBITS,
+							     .flags = SHF_ALLOC,
+							     .address = FRAMES_ADDRESS,
+							     .data = frame_writer.bytes.data,
+							     .size = frame_writer.bytes.length});
+	}
 	if (go_table)
 		elf_writer_add(&writer, (struct elf_section){.name = ".gopclntab",
 							     .type = SHT_PROGBITS,
@@ -166,6 +204,7 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 	objfile_unref(objfile);
 	text_release(&bytes);
 	text_release(&names);
+	text_release(&frame_writer.bytes);
 	return err;
 }
 
@@ -350,6 +389,50 @@ static void a_jump_to_other_code_of_the_file_leads_out(_unused_ void **state)
 	assert_false(found.functions.items[1].jumps_out);
 	assert_int_equal(found.functions.items[0].jump_register, ARGUMENT_NO_REGISTER);
 	allocator_release(&found);
+}
+
+/* And helpers of helpers. */
+static void helpers_that_a_function_jumps_to_are_found(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x7c0, 0x10, STT_FUNC, 1},
+		{"calloc", 0x700, 0x5, STT_FUNC, 1},
+		{"realloc", 0x680, 0x3, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	static const uint64_t some[][2] = {{0xc00, 0x40}, {0xc40, 0x20}, {0x900, 6}, {0, 0}};
+	static const uint64_t other[][2] = {{0xc00, 0x40}, {0, 0}};
+	const struct allocator_function *functions;
+	struct allocator found;
+	uint64_t text;
+
+	frames = some;
+	assert_int_equal(find(symbols, &found, &text), 0);
+	functions = found.functions.items;
+	assert_int_equal(found.functions.length, 3);
+	assert_false(functions[0].jumps_out);
+	assert_false(functions[0].has_other_helpers);
+	assert_int_equal(functions[0].helpers[0].bytes, 0);
+	/* It jumps through a pointer. */
+	assert_true(functions[1].jumps_out);
+	assert_true(functions[1].has_other_helpers);
+	assert_int_equal(functions[1].helpers[0].file_offset, text + 0x900);
+	assert_int_equal(functions[1].helpers[0].bytes, 6);
+	assert_true(functions[2].jumps_out);
+	assert_false(functions[2].has_other_helpers);
+	assert_int_equal(functions[2].helpers[0].file_offset, text + 0xc00);
+	assert_int_equal(functions[2].helpers[0].bytes, 0x40);
+	assert_int_equal(functions[2].helpers[1].file_offset, text + 0xc40);
+	assert_int_equal(functions[2].helpers[1].bytes, 0x20);
+	assert_int_equal(functions[2].helpers[2].bytes, 0);
+	allocator_release(&found);
+	/* One has unknown bounds. */
+	frames = other;
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_true(found.functions.items[2].has_other_helpers);
+	assert_int_equal(found.functions.items[2].helpers[1].bytes, 0);
+	allocator_release(&found);
+	frames = NULL;
 }
 
 /* As in glibc before 2.34. */
@@ -571,6 +654,7 @@ int main(void)
 		cmocka_unit_test(a_wrapper_may_jump_to_another_file),
 		cmocka_unit_test(a_jump_to_other_code_of_the_file_leads_out),
 		cmocka_unit_test(a_jump_to_another_function_is_found),
+		cmocka_unit_test(helpers_that_a_function_jumps_to_are_found),
 		cmocka_unit_test(hooks_of_glibc_are_found),
 		cmocka_unit_test(a_program_without_libraries_and_malloc_is_known_as_such),
 		cmocka_unit_test(go_code_has_an_unknown_allocator),
