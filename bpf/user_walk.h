@@ -277,6 +277,11 @@ static __always_inline void walk_note_frame_pointer(struct walk *walk, __u64 fp)
 	scratch->frame_pointers[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] = fp;
 }
 
+static __always_inline __u64 walk_get_thread_pointer(struct walk *walk)
+{
+	return TASK_THREAD_POINTER(get_current_task());
+}
+
 static __always_inline int walk_may_have_signal_stack(struct walk *walk, __u64 start,
 						      __u64 num_bytes)
 {

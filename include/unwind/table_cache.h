@@ -35,7 +35,7 @@
 _must_check_ int table_key_hash(const struct objfile *objfile, uint64_t *ret);
 
 /* Increase whenever the table of an unchanged file would look different. */
-#define TABLE_CACHE_VERSION 21
+#define TABLE_CACHE_VERSION 23
 
 struct table_cache;
 

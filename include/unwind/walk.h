@@ -4,7 +4,7 @@
  *
  * The same code is compiled three times: into the BPF program, into the replay of raw stacks in
  * user space, and into tests. The includer defines WALK_INLINE (the specifiers of functions here)
- * before the #include, and after it the five functions declared below struct walk (walk_state.h).
+ * before the #include, and after it the six functions declared below struct walk (walk_state.h).
  *
  * fp and bx are restored lazily: only the address where they were saved is kept, since most frames
  * never need the value. A step has no loop, so that the verifier checks it once; the includer calls
@@ -98,6 +98,8 @@ WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *r
 {
 	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
 		return walk_stop(walk, WALK_UNSUPPORTED);
+	if (rule->cfa_op == UNWIND_CFA_SCHEDULED)
+		return walk_step_scheduled(walk, rule);
 	/* Another function's last byte: only a return starts there. */
 	if (rule->cfa_offset && walk->is_exact)
 		return walk_step_return(walk);
@@ -145,7 +147,7 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	 * function may not have pushed anything.
 	 */
 	if ((cfa < walk->registers.sp || (cfa == walk->registers.sp && !walk->is_innermost)) &&
-	    rule->cfa_op != UNWIND_CFA_GOROUTINE)
+	    !walk_may_leave_stack(rule))
 		return walk_stop(walk, WALK_NON_INCREASING_CFA);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
 		caller_pc = walk->registers.di;
@@ -154,9 +156,14 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
-	/* Calls clobber scratch registers, so this is only plausible if the result follows a call. */
-	if ((walk_is_by_scratch(rule) || rule->cfa_op == UNWIND_CFA_COPY) && !walk->is_innermost &&
-	    !walk_follows_call(walk, caller_pc))
+	/*
+	 * Calls clobber scratch registers, and a frame on another stack proves nothing. So this is
+	 * only plausible if the result follows a call.
+	 */
+	if ((walk_is_by_scratch(rule) || rule->cfa_op == UNWIND_CFA_COPY ||
+	     rule->cfa_op == UNWIND_CFA_FP_ELSEWHERE ||
+	     rule->cfa_op == UNWIND_CFA_COPY_ELSEWHERE) &&
+	    !walk->is_innermost && !walk_follows_call(walk, caller_pc))
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (rule->cfa_op != UNWIND_CFA_SP || rule->cfa_offset != 8)
 		walk->is_copy_lost = 1;

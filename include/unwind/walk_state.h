@@ -48,6 +48,8 @@ WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
 /* Whether the thread's alternate stack for signal handlers is this one (sigaltstack), or unknown. */
 WALK_INLINE int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes);
+/* Value of the thread pointer (fs base), or 0 if unknown. */
+WALK_INLINE wire_u64 walk_get_thread_pointer(struct walk *walk);
 /* Called when the present frame has this frame pointer and the walk steps over it. */
 WALK_INLINE void walk_note_frame_pointer(struct walk *walk, wire_u64 fp);
 

@@ -52,6 +52,10 @@ enum unwind_cfa_op {
 	UNWIND_CFA_GOROUTINE,    /* on the stack of the goroutine whose description is at sp +
 				  cfa_offset; the 8 bytes below are the distance from the stack's
 				  end; fp is saved there or nowhere, see walk_find_goroutine() */
+	UNWIND_CFA_FP_ELSEWHERE, /* frame pointer + cfa_offset, perhaps on another stack: code of Go
+				    that calls C on the thread's own stack */
+	UNWIND_CFA_COPY_ELSEWHERE, /* as UNWIND_CFA_COPY, of a stack pointer perhaps on another stack:
+				      code of Go's race detector */
 	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in ax it is the
 				  new thread there, and outermost */
 	UNWIND_CFA_COPY, /* see UNWIND_COPY(): a register holds the stack pointer from before
@@ -63,6 +67,8 @@ enum unwind_cfa_op {
 			       address on the stack. The code at this byte is a return */
 	UNWIND_CFA_JUMP,        /* longjmp has loaded pc, sp and fp into dx, r8 and r9, and bx is at
 			       di; innermost frame only */
+	UNWIND_CFA_SCHEDULED,   /* where the thread's current goroutine was left: see
+				   UNWIND_SCHEDULED_BYTES() */
 	UNWIND_CFA_CONTEXT,     /* setcontext loads all registers from the ucontext at dx; innermost
 			       frame only */
 	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined. With
@@ -91,6 +97,15 @@ enum unwind_cfa_op {
 #define UNWIND_COPY(number, bytes)   ((bytes)*16 + (number))
 #define UNWIND_COPY_REGISTER(offset) ((offset)&15)
 #define UNWIND_COPY_BYTES(offset)    ((long long)(offset) >> 4)
+
+/*
+ * The numbers of UNWIND_CFA_SCHEDULED: bytes from the goroutine's saved stack pointer to the CFA, 0
+ * if its pc was saved, too; offset of the pointer to a goroutine from the thread pointer; offset of
+ * the current goroutine in the description of a thread.
+ */
+#define UNWIND_SCHEDULED_BYTES(rule)   ((rule)->cfa_offset)
+#define UNWIND_SCHEDULED_TLS(rule)     ((rule)->bx_offset)
+#define UNWIND_SCHEDULED_CURRENT(rule) ((rule)->fp_offset)
 
 /* Location of the caller's value of a register. */
 enum unwind_register_op {

@@ -66,6 +66,12 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	return 1;
 }
 
+/* Nothing that it leads to is in the copy. */
+static inline wire_u64 walk_get_thread_pointer(struct walk *walk _unused_)
+{
+	return 0;
+}
+
 static inline int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes)
 {
 	const struct replay_stack *stack = ((const struct replay *)walk)->stack;

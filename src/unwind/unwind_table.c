@@ -621,13 +621,154 @@ static int mend_clone_children(struct unwind_table_builder *builder,
 	return 0;
 }
 
+/*
+ * The rule of a function of Go's runtime that calls C: its frame pointer is kept, and points into
+ * its own frame, on the stack that it has left.
+ */
+static struct unwind_rule make_rule_by_frame(const struct unwind_table_builder *builder,
+					     const struct frame_function *function,
+					     uint64_t switch_start)
+{
+	const struct unwind_rule *there; /* where the frame pointer is set */
+	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_FP_ELSEWHERE,
+				   .fp_op = UNWIND_REGISTER_UNDEFINED};
+	uint64_t set;
+	int bytes;
+
+	if (!go_runtime_find_frame(builder->objfile, function->start, switch_start, &set, &bytes))
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	there = find_rule_by_sp(&builder->function_rows, set);
+	if (!there || there->cfa_offset <= bytes)
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	rule.cfa_offset = there->cfa_offset - bytes;
+	if (rule.cfa_offset == 2 * GO_RUNTIME_FP_BYTES) {
+		rule.fp_op = UNWIND_REGISTER_AT_CFA;
+		rule.fp_offset = -2 * GO_RUNTIME_FP_BYTES;
+	}
+	return rule;
+}
+
+/* The rule of one that keeps its stack pointer in a register. */
+static struct unwind_rule make_rule_by_copy(const struct unwind_table_builder *builder,
+					    const struct frame_function *function,
+					    uint64_t switch_start)
+{
+	const struct unwind_rule *there = NULL; /* where it is copied */
+	uint64_t copied;
+	int number;
+
+	if (go_runtime_find_copy(builder->objfile, function->start, switch_start, &copied, &number))
+		there = find_rule_by_sp(&builder->function_rows, copied);
+	if (!there || there->cfa_offset > UNWIND_COPY_BYTES_MAX)
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	return (struct unwind_rule){
+		.cfa_op = UNWIND_CFA_COPY_ELSEWHERE,
+		.cfa_offset = UNWIND_COPY(number, there->cfa_offset),
+	};
+}
+
+/* The rule of one that calls Go: its stack pointer is in the goroutine's description. */
+static struct unwind_rule make_rule_of_current(const struct unwind_table_builder *builder,
+					       uint64_t switch_start, enum go_role role)
+{
+	const struct unwind_rule *before =
+		find_rule_by_sp(&builder->function_rows, switch_start - 1);
+	struct go_current current;
+
+	if (!before || !go_runtime_find_current(&builder->go, builder->objfile, &current))
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	return (struct unwind_rule){
+		.cfa_op = UNWIND_CFA_SCHEDULED,
+		.cfa_offset = role == GO_GROWTH ? 0 : before->cfa_offset,
+		.fp_offset = current.offset,
+		.bx_offset = current.tls_offset,
+	};
+}
+
+/* The rule of one that calls Go on the stack of a goroutine, where the real return address is. */
+static struct unwind_rule make_rule_of_callback(const struct unwind_table_builder *builder,
+						uint64_t switch_start)
+{
+	bool has_fp = go_runtime_pushes_fp(&builder->go, builder->objfile);
+	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_UNSUPPORTED};
+
+	array_for_each (&builder->function_rows.rows, row) {
+		if (row->elf_address > switch_start)
+			continue;
+		rule = row->rule;
+		rule.cfa_offset += GO_RUNTIME_PUSHED_BYTES;
+		rule.cfa_offset += has_fp ? GO_RUNTIME_FP_BYTES : 0;
+	}
+	return rule;
+}
+
+static struct unwind_rule make_rule_of_switch(const struct unwind_table_builder *builder,
+					      const struct frame_function *function,
+					      uint64_t switch_start, enum go_role role)
+{
+	switch (role) {
+	case GO_SCHEDULER:
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
+	case GO_SWITCH:
+	case GO_CALL:
+		return make_rule_by_frame(builder, function, switch_start);
+	case GO_SCHEDULED:
+	case GO_GROWTH:
+		return make_rule_of_current(builder, switch_start, role);
+	case GO_CALLBACK:
+		return make_rule_of_callback(builder, switch_start);
+	case GO_COPY:
+		return make_rule_by_copy(builder, function, switch_start);
+	case GO_LOST:
+	case GO_ORDINARY:
+	case GO_OUTERMOST:
+	case GO_SIGNAL_RETURN:
+		break;
+	}
+	return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+}
+
+/*
+ * The address after a function's last return, where a branch out of its frame leads: there the rows
+ * have the frame again. 0: not found.
+ */
+static uint64_t find_part_after_return(const struct frame_rows *rows, uint64_t start)
+{
+	int last_bytes = 0;
+
+	array_for_each (&rows->rows, row) {
+		if (row->elf_address > start && last_bytes == GO_RUNTIME_RETURN_BYTES &&
+		    row->rule.cfa_op == UNWIND_CFA_SP && row->rule.cfa_offset > last_bytes)
+			return row->elf_address;
+		last_bytes = row->rule.cfa_op == UNWIND_CFA_SP ? row->rule.cfa_offset : 0;
+	}
+	return 0;
+}
+
+/*
+ * Another part of a function that calls C, behind the first one: it exchanges the stack pointer
+ * itself, or the first one has branched to it.
+ */
+static int mend_second_part(struct unwind_table_builder *builder,
+			    const struct frame_function *function, uint64_t first_end,
+			    const struct unwind_rule *rule)
+{
+	uint64_t end = get_end(function);
+	uint64_t start;
+
+	if (!go_runtime_find_switch(builder->objfile, first_end, end - first_end, &start, &end))
+		start = find_part_after_return(&builder->function_rows, first_end);
+	return start && start < end
+		       ? override_rows(&builder->function_rows, function, start, end, rule)
+		       : 0;
+}
+
 /* Add the missing rules of Go's runtime while it is on another stack than its caller's. */
 static int mend_go_switch(struct unwind_table_builder *builder,
 			  const struct frame_function *function, enum go_role role)
 {
 	struct unwind_rule in_goroutine = {.cfa_op = UNWIND_CFA_GOROUTINE};
-	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_STOP};
-	bool has_fp = go_runtime_pushes_fp(&builder->go, builder->objfile);
+	struct unwind_rule rule;
 	uint64_t start;
 	uint64_t end;
 	int err;
@@ -635,18 +776,14 @@ static int mend_go_switch(struct unwind_table_builder *builder,
 	if (!go_runtime_find_switch(builder->objfile, function->start, function->size, &start,
 				    &end))
 		return 0;
-	array_for_each (&builder->function_rows.rows, row) {
-		if (role == GO_CALLBACK && row->elf_address <= start) {
-			rule = row->rule;
-			rule.cfa_offset += GO_RUNTIME_PUSHED_BYTES;
-			rule.cfa_offset += has_fp ? GO_RUNTIME_FP_BYTES : 0;
-		}
-	}
-	if (has_fp) {
+	rule = make_rule_of_switch(builder, function, start, role);
+	if (go_runtime_pushes_fp(&builder->go, builder->objfile)) {
 		in_goroutine.fp_op = UNWIND_REGISTER_AT_CFA;
 		in_goroutine.fp_offset = -2 * GO_RUNTIME_FP_BYTES;
 	}
 	err = override_rows(&builder->function_rows, function, start, end, &rule);
+	if (!err && (role == GO_SWITCH || role == GO_CALL) && end < get_end(function))
+		err = mend_second_part(builder, function, end, &rule);
 	if (err || role != GO_CALL ||
 	    !go_runtime_find_goroutine(builder->objfile, start, end, &start,
 				       &in_goroutine.cfa_offset))
@@ -689,7 +826,12 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 		break;
 	case GO_OUTERMOST:
 		return add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
+	case GO_SCHEDULER:
 	case GO_SWITCH:
+	case GO_SCHEDULED:
+	case GO_GROWTH:
+	case GO_COPY:
+	case GO_LOST:
 	case GO_CALL:
 	case GO_CALLBACK:
 		err = mend_go_switch(builder, function, role);

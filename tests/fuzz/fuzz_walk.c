@@ -137,6 +137,11 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	return 0;
 }
 
+static inline wire_u64 walk_get_thread_pointer(struct walk *walk _unused_)
+{
+	return STACK + 8;
+}
+
 static inline int walk_may_have_signal_stack(struct walk *walk _unused_, wire_u64 start _unused_,
 					     wire_u64 num_bytes _unused_)
 {
@@ -164,7 +169,8 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	/* At the byte before such a frame only a return starts: an ordinary step. */
 	scene->last_op = rule->cfa_op >= UNWIND_CFA_SIGNAL &&
 					 rule->cfa_op != UNWIND_CFA_UNSUPPORTED &&
-					 rule->cfa_offset && walk->is_exact
+					 rule->cfa_op != UNWIND_CFA_SCHEDULED && rule->cfa_offset &&
+					 walk->is_exact
 				 ? UNWIND_CFA_SP
 				 : rule->cfa_op;
 	scene->is_landing_pad = rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX;
@@ -192,7 +198,10 @@ static bool is_jump(const struct scene *scene)
 /* Likewise, at any frame: the goroutine's stack lies anywhere. */
 static bool is_goroutine(const struct scene *scene)
 {
-	return scene->last_op == UNWIND_CFA_GOROUTINE;
+	return scene->last_op == UNWIND_CFA_GOROUTINE ||
+	       scene->last_op == UNWIND_CFA_FP_ELSEWHERE ||
+	       scene->last_op == UNWIND_CFA_COPY_ELSEWHERE ||
+	       scene->last_op == UNWIND_CFA_SCHEDULED;
 }
 
 /* Each step adds one frame, and leads up the stack unless all registers were exchanged. */

@@ -89,6 +89,94 @@ expect_whole_program stripped
 [[ $(show_table goshop) = *rows* && $(show_table goshop) = "$(show_table stripped)" ]] ||
     fail "the tables differ: $(show_table goshop) and stripped $(show_table stripped)"
 
+# The runtime calls the vdso, and its own work, on the stack of the thread: each of these stacks goes
+# on where the goroutine was left, in Go and in C.
+cat >"$TMPDIR/shop/main.go" <<'GO'
+package main
+
+import (
+	"crypto/rand"
+	"syscall"
+	"time"
+)
+
+var kept [][]byte
+var sum int64
+
+//go:noinline
+func askTime() {
+	start := time.Now()
+	for i := 0; i < 10000; i++ {
+		sum += time.Now().UnixNano() + int64(time.Since(start))
+	}
+}
+
+//go:noinline
+func askRandom(bytes []byte) {
+	for i := 0; i < 5000; i++ {
+		rand.Read(bytes)
+	}
+}
+
+//go:noinline
+func allocate() {
+	kept = nil
+	for i := 0; i < 200; i++ {
+		kept = append(kept, make([]byte, 40000))
+	}
+}
+
+//go:noinline
+func deepen(depth int) int {
+	var room [256]int
+	if depth > 0 {
+		room[depth%256] = deepen(depth-1) + 1
+	}
+	return room[depth%256]
+}
+
+//go:noinline
+func grow(end chan bool) {
+	deepen(400)
+	end <- true
+}
+
+func main() {
+	bytes := make([]byte, 16)
+	end := make(chan bool)
+	var usage syscall.Rusage
+	for usage.Utime.Sec+usage.Stime.Sec < 3 {
+		askTime()
+		askRandom(bytes)
+		allocate()
+		go grow(end)
+		<-end
+		syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	}
+}
+GO
+
+# expect_goroutines NAME: every stack that has a function has its callers up to the goroutine's start.
+expect_goroutines() {
+    local start="^$1;runtime\\.goexit;runtime\\.main;main\\.main;"
+    record -F 1999 --no-inline -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$TMPDIR/$1"
+    expect_account_adds_up "$TMPDIR/$1.json"
+    expect_frame "$TMPDIR/$1.folded" "runtime.nanotime1" 20
+    expect_frame "$TMPDIR/$1.folded" "runtime.systemstack" 20
+    expect_frame "$TMPDIR/$1.folded" "runtime.newstack" 5
+    expect_every_stack "$TMPDIR/$1.folded" ';(runtime\.nanotime1|time\.now)[; ]' \
+        ';runtime\.(goexit|mcall|morestack|mstart|rt0_go);.*(runtime\.nanotime1|time\.now)[; ]'
+    expect_every_stack "$TMPDIR/$1.folded" ';(time\.Now|time\.Since)[; ]' "${start}main\\.askTime;"
+    expect_every_stack "$TMPDIR/$1.folded" ';runtime\.systemstack;' ';runtime\.(goexit|mcall|morestack|mstart|rt0_go);'
+    expect_every_stack "$TMPDIR/$1.folded" 'runtime\.newstack;.*runtime\.copystack' "^$1;runtime\\.goexit;"
+    expect_frame "$TMPDIR/$1.folded" "main.deepen;runtime.morestack;runtime.newstack;runtime.copystack" 5
+}
+
+build asks || fail "go does not build: $(tail -n 1 "$TMPDIR/go.out")"
+build asks_pie -buildmode=pie || fail "go does not build: $(tail -n 1 "$TMPDIR/go.out")"
+expect_goroutines asks
+expect_goroutines asks_pie
+
 # C is built by gcc, which Go calls; its stack is the thread's, and Go's the goroutine's.
 cat >"$TMPDIR/shop/main.go" <<'GO'
 package main

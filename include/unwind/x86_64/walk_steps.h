@@ -386,6 +386,68 @@ WALK_INLINE int walk_find_goroutine(struct walk *walk, const struct unwind_rule 
 	return 0;
 }
 
+/* Offsets in the description of a goroutine (struct g), since Go 1.7. */
+#define WALK_GO_THREAD   0x30 /* its thread (struct m) */
+#define WALK_GO_SAVED_SP 0x38 /* sched.sp */
+#define WALK_GO_SAVED_PC 0x40 /* sched.pc */
+/* A function of Go's runtime and its variants are within this many bytes. */
+#define WALK_GO_NEAR_BYTES 512
+
+/* Whether a call at pc - 5 leads into, or close to, the present function. */
+WALK_INLINE int walk_follows_call_to_here(struct walk *walk, wire_u64 pc)
+{
+	wire_u64 code;
+	wire_u64 target;
+
+	if (walk_read(walk, pc - 8, &code) || (code >> 24 & 0xff) != 0xe8)
+		return 0;
+	target = pc + (wire_u64)(long long)(int)(code >> 32);
+	return target - walk->registers.pc + WALK_GO_NEAR_BYTES <= 2 * WALK_GO_NEAR_BYTES;
+}
+
+/*
+ * runtime.systemstack and runtime.morestack have switched from the stack of the thread's current
+ * goroutine to g0. They have saved the stack pointer in the goroutine's description. The latter has
+ * saved its return address there, too; if there is no current goroutine any more, the scheduler has
+ * taken over.
+ */
+WALK_INLINE int walk_step_scheduled(struct walk *walk, const struct unwind_rule *rule)
+{
+	wire_u64 bytes = (wire_u64)(long long)UNWIND_SCHEDULED_BYTES(rule);
+	wire_u64 thread_pointer = walk_get_thread_pointer(walk);
+	wire_u64 goroutine;
+	wire_u64 thread;
+	wire_u64 sp;
+	wire_u64 pc;
+
+	if (!thread_pointer ||
+	    walk_read(walk, thread_pointer + (wire_u64)(long long)UNWIND_SCHEDULED_TLS(rule),
+		      &goroutine) ||
+	    walk_read(walk, goroutine + WALK_GO_THREAD, &thread) ||
+	    walk_read(walk, thread + (wire_u64)(long long)UNWIND_SCHEDULED_CURRENT(rule),
+		      &goroutine))
+		return walk_stop(walk, WALK_READ_FAILED);
+	if (!goroutine)
+		return walk_stop(walk, bytes ? WALK_UNSUPPORTED : WALK_COMPLETE);
+	if (walk_read(walk, goroutine + WALK_GO_SAVED_SP, &sp) ||
+	    walk_read(walk, bytes ? sp + bytes - 8 : goroutine + WALK_GO_SAVED_PC, &pc))
+		return walk_stop(walk, WALK_READ_FAILED);
+	if (!walk_is_user_pc(pc) || !walk_follows_call_to_here(walk, pc))
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	walk->registers.pc = pc;
+	walk->registers.sp = sp + bytes;
+	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = 1;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return 0;
+}
+
+/* Whether the caller's frame may be on another stack, above or below. */
+WALK_INLINE int walk_may_leave_stack(const struct unwind_rule *rule)
+{
+	return rule->cfa_op >= UNWIND_CFA_GOROUTINE && rule->cfa_op <= UNWIND_CFA_COPY_ELSEWHERE;
+}
+
 /* Compute the canonical frame address by a rule. Returns 0, or 1 with the walk ended. */
 WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule, wire_u64 *cfa)
 {
@@ -396,7 +458,7 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		*cfa = walk->registers.sp + offset;
 		return 0;
 	}
-	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP) {
+	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_FP_ELSEWHERE) {
 		if (walk_restore_fp(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
 		*cfa = walk->registers.fp + offset;
@@ -420,7 +482,7 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		*cfa = walk->registers.sp + offset;
 	} else if (op == UNWIND_CFA_GOROUTINE) {
 		return walk_find_goroutine(walk, rule, walk->registers.sp + offset, cfa);
-	} else if (op == UNWIND_CFA_COPY) {
+	} else if (op == UNWIND_CFA_COPY || op == UNWIND_CFA_COPY_ELSEWHERE) {
 		if (walk_get_copy(walk, UNWIND_COPY_REGISTER(offset), cfa))
 			return walk_stop(walk, WALK_UNSUPPORTED);
 		*cfa += (wire_u64)UNWIND_COPY_BYTES(offset);

@@ -108,6 +108,11 @@ static inline int walk_find_mapping(struct walk *walk _unused_, wire_u64 pc _unu
 	return 0;
 }
 
+static inline wire_u64 walk_get_thread_pointer(struct walk *walk _unused_)
+{
+	return 0;
+}
+
 static inline int walk_may_have_signal_stack(struct walk *walk _unused_, wire_u64 start _unused_,
 					     wire_u64 num_bytes _unused_)
 {

@@ -197,7 +197,10 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 		return registers[REGISTER_SP] + 8 + 8 * ((registers[REGISTER_RA] & 15) >= offset);
 	case UNWIND_CFA_SIGNAL:
 		return read_memory(registers[REGISTER_SP] + 160);
-	case UNWIND_CFA_GOROUTINE: /* libdw knows nothing of them */
+	case UNWIND_CFA_GOROUTINE: /* libdw knows nothing of these */
+	case UNWIND_CFA_FP_ELSEWHERE:
+	case UNWIND_CFA_COPY_ELSEWHERE:
+	case UNWIND_CFA_SCHEDULED:
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_STOP:
 	case UNWIND_CFA_UNSUPPORTED:

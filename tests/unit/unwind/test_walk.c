@@ -230,6 +230,130 @@ static void a_goroutine_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 
+/* The thread's own stack is above or below the goroutine's. */
+static void a_function_that_has_left_a_stack_is_called_by_the_frame_pointer(_unused_ void **state)
+{
+	struct unwind_rule rule = RULE(UNWIND_CFA_FP_ELSEWHERE, 16, .fp_op = UNWIND_REGISTER_AT_CFA,
+				       .fp_offset = -16);
+	struct scene scene = scene_of(rule);
+
+	scene.walk.registers.sp = FAR;
+	scene.walk.registers.fp = WORD(5);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.registers.sp == WORD(7));
+	assert_true(scene.walk.fp_address == WORD(5));
+}
+
+/* The vdso is its callee. */
+static void a_function_that_has_left_a_stack_returns_to_a_call(_unused_ void **state)
+{
+	struct unwind_rule rule = RULE(UNWIND_CFA_FP_ELSEWHERE, 16, .fp_op = UNWIND_REGISTER_AT_CFA,
+				       .fp_offset = -16);
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), rule);
+	struct scene other;
+
+	scene.walk.registers.sp = FAR;
+	scene.far[0] = RETURN_INTO(CALLER);
+	scene.walk.registers.fp = WORD(5);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	other = scene;
+	add_call_before(&scene, RETURN_INTO(OUTER));
+	assert_passes_caller(&scene);
+	assert_ends_in_caller(&other, WALK_UNSUPPORTED);
+}
+
+/* A register has its stack pointer, also in a function that it calls and that pushes nothing. */
+static void a_function_that_has_left_a_stack_is_called_by_a_copy_of_it(_unused_ void **state)
+{
+	struct unwind_rule rule = RULE(UNWIND_CFA_COPY_ELSEWHERE, UNWIND_COPY(12, 8));
+	struct scene scene = scene_of(rule);
+	struct scene called = scene_of_two(RULE(UNWIND_CFA_SP, 8), rule);
+	struct scene pushed = scene_of_two(RULE(UNWIND_CFA_SP, 16), rule);
+
+	scene.walk.registers.sp = called.walk.registers.sp = pushed.walk.registers.sp = FAR;
+	scene.walk.registers.r12 = called.walk.registers.r12 = pushed.walk.registers.r12 = WORD(5);
+	called.far[0] = pushed.far[1] = RETURN_INTO(CALLER);
+	scene.stack[5] = called.stack[5] = pushed.stack[5] = RETURN_INTO(OUTER);
+	add_call_before(&called, RETURN_INTO(OUTER));
+	add_call_before(&pushed, RETURN_INTO(OUTER));
+	assert_reaches_outer(&scene);
+	assert_passes_caller(&called);
+	assert_ends_in_caller(&pushed, WALK_UNSUPPORTED);
+}
+
+#define RETURN_TO_CALLER_OF_SWITCH RETURN_INTO(CALLER)
+
+/* The thread is on g0 in INNER, called by CALLER, which calls it by `target`. */
+static struct scene scene_of_scheduled(int bytes, uint64_t target)
+{
+	struct unwind_rule rule =
+		RULE(UNWIND_CFA_SCHEDULED, bytes, .fp_offset = 184, .bx_offset = -8);
+	struct scene scene = scene_of(rule);
+	int32_t distance = (int32_t)(target - RETURN_TO_CALLER_OF_SWITCH);
+
+	scene.rules[CALLER] = RULE(UNWIND_CFA_SP, 16);
+	add_call_before(&scene, RETURN_TO_CALLER_OF_SWITCH);
+	memcpy(&scene.code[RETURN_TO_CALLER_OF_SWITCH - CODE - 4], &distance, sizeof(distance));
+	scene.thread_pointer = WORD(2);
+	scene.stack[1] = WORD(10);                       /* g0 */
+	scene.stack[10 + WALK_GO_THREAD / 8] = WORD(20); /* its thread */
+	scene.stack[20 + 184 / 8] = WORD(50);            /* the current goroutine */
+	scene.stack[50 + WALK_GO_SAVED_SP / 8] = FAR;
+	scene.walk.registers.sp = WORD(70);
+	return scene;
+}
+
+static void a_goroutine_goes_on_where_the_runtime_has_left_its_stack(_unused_ void **state)
+{
+	struct scene scene = scene_of_scheduled(16, START_OF(INNER));
+
+	scene.far[1] = RETURN_TO_CALLER_OF_SWITCH;
+	scene.far[3] = RETURN_INTO(OUTER);
+	assert_passes_caller(&scene);
+	assert_true(scene.walk.registers.sp == FAR + 32);
+}
+
+/* Its stack may have moved: the address is in the description. */
+static void a_goroutine_goes_on_where_its_stack_is_made_larger(_unused_ void **state)
+{
+	struct scene scene = scene_of_scheduled(0, START_OF(INNER));
+
+	scene.stack[50 + WALK_GO_SAVED_PC / 8] = RETURN_TO_CALLER_OF_SWITCH;
+	scene.far[1] = RETURN_INTO(OUTER);
+	assert_passes_caller(&scene);
+	assert_true(scene.walk.registers.sp == FAR + 16);
+}
+
+static void another_goroutine_is_not_the_caller(_unused_ void **state)
+{
+	struct scene scene = scene_of_scheduled(16, START_OF(INNER) + 0x300);
+
+	scene.far[1] = RETURN_TO_CALLER_OF_SWITCH;
+	assert_ends_in_inner(&scene, WALK_UNSUPPORTED);
+}
+
+static void a_thread_without_goroutine_has_come_to_its_scheduler(_unused_ void **state)
+{
+	struct scene growing = scene_of_scheduled(0, START_OF(INNER));
+	struct scene switched = scene_of_scheduled(16, START_OF(INNER));
+
+	growing.stack[20 + 184 / 8] = switched.stack[20 + 184 / 8] = 0;
+	assert_ends_in_inner(&growing, WALK_COMPLETE);
+	assert_ends_in_inner(&switched, WALK_UNSUPPORTED);
+}
+
+static void a_thread_whose_goroutine_cannot_be_read_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of_scheduled(16, START_OF(INNER));
+	struct scene unknown = scene;
+
+	scene.stack[50 + WALK_GO_SAVED_SP / 8] = UNREADABLE;
+	assert_ends_in_inner(&scene, WALK_READ_FAILED);
+	unknown.thread_pointer = 0;
+	assert_ends_in_inner(&unknown, WALK_READ_FAILED);
+}
+
 static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_FP, -8));
@@ -583,6 +707,14 @@ int main(void)
 		cmocka_unit_test(the_stack_of_a_goroutine_goes_on_where_it_called_c),
 		cmocka_unit_test(the_stack_of_a_goroutine_may_go_on_behind_a_frame_pointer),
 		cmocka_unit_test(a_goroutine_that_cannot_be_read_ends_the_walk),
+		cmocka_unit_test(a_function_that_has_left_a_stack_is_called_by_the_frame_pointer),
+		cmocka_unit_test(a_function_that_has_left_a_stack_returns_to_a_call),
+		cmocka_unit_test(a_function_that_has_left_a_stack_is_called_by_a_copy_of_it),
+		cmocka_unit_test(a_goroutine_goes_on_where_the_runtime_has_left_its_stack),
+		cmocka_unit_test(a_goroutine_goes_on_where_its_stack_is_made_larger),
+		cmocka_unit_test(another_goroutine_is_not_the_caller),
+		cmocka_unit_test(a_thread_without_goroutine_has_come_to_its_scheduler),
+		cmocka_unit_test(a_thread_whose_goroutine_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_frame_pointer),
 		cmocka_unit_test(a_cfa_that_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_nothing_in_its_first_half),

@@ -54,6 +54,7 @@ struct scene {
 	bool has_signal_stack;
 	uint64_t signal_stack;
 	uint64_t signal_stack_bytes;
+	uint64_t thread_pointer;
 };
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
@@ -84,6 +85,11 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 		return 1;
 	}
 	return 0;
+}
+
+static inline wire_u64 walk_get_thread_pointer(struct walk *walk)
+{
+	return ((const struct scene *)walk)->thread_pointer;
 }
 
 static inline int walk_may_have_signal_stack(struct walk *walk, wire_u64 start, wire_u64 num_bytes)
