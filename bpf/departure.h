@@ -179,11 +179,14 @@ static __always_inline void note_queued(struct departure *departure, struct task
 		departure->queued_ns = TASK_FIELD(task, sched_info.run_delay);
 }
 
-/* The thread has got a CPU: when was it woken? */
+/*
+ * The thread has got a CPU: when was it woken? The wakers' program has noted that, too. The kernel's
+ * time is the time in run queues alone: other programs may run between a wakeup and the queue.
+ */
 static __always_inline void find_wakeup(struct departure *departure, struct task_struct *task,
 					__u64 now_ns)
 {
-	if (has_queue_times && !departure->woken_ns)
+	if (has_queue_times && departure->origin != STARTED)
 		departure->woken_ns =
 			now_ns - (TASK_FIELD(task, sched_info.run_delay) - departure->queued_ns);
 }

@@ -2,9 +2,10 @@
  * The wakers' program: finds the wakers of waits that will be sampled.
  *
  * It runs at every wakeup, in the waker, and replaces the off-CPU program's own handler: it notes
- * when a thread was woken. If the wait crosses a period by then, it will be sampled when the thread
- * gets a CPU. In this case the program takes the stacks of the running thread, and stores their
- * number in the note. The wait's sample has the number, by which user space joins the two.
+ * when a thread was woken. The thread gets into a run queue after that, so the time is the end of
+ * the program. If the wait crosses a period by then, it will be sampled when the thread gets a CPU.
+ * In this case the program takes the stacks of the running thread, and stores their number in the
+ * note. The wait's sample has the number, by which user space joins the two.
  *
  * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake
  * another one meanwhile: the second wakeup is not recorded. If a stack's table is missing, few
@@ -129,11 +130,15 @@ int BPF_PROG(on_woken_by, struct task_struct *task)
 	if (!departure || !departure->left_ns || departure->woken_ns)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	departure->woken_ns = now_ns;
 	/* Clocks of different CPUs may differ a little. */
 	waited_ns = now_ns > departure->left_ns ? now_ns - departure->left_ns : 0;
 	if (departure->flag != WIRE_SAMPLE_PREEMPTED && !departure->is_left_out &&
 	    waited_ns > departure->phase.until_ns)
 		departure->wakeup = take_waker(ctx);
+	/*
+	 * The thread is not in a run queue before this program ends. Taking the sample delays its
+	 * wakeup, so it belongs to the wait.
+	 */
+	departure->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -803,6 +803,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 		if (err)
 			return err;
 	}
+	/* Last: its programs run after the others, so that wakeups are not before their samples. */
 	return record_schedule(recorder, error);
 }
 

@@ -121,10 +121,10 @@ static int find_features(struct features *ret, struct error *error)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-/* Instead of having a program note each wakeup. */
+/* Instead of having a program note each wakeup, unless its waker is sampled. */
 static bool reads_queue_times(const struct off_cpu_program *program)
 {
-	return program->features.has_queue_times && !program->opts.takes_wakers;
+	return program->features.has_queue_times;
 }
 
 static void choose_programs(struct off_cpu_program *program)

@@ -88,6 +88,7 @@ static inline long bpf_seq_write(void *seq _unused_, void *bytes, uint64_t size)
 
 static inline unsigned long long bpf_ktime_get_ns(void)
 {
+	fake_kernel.now_ns += fake_kernel.clock_step_ns;
 	return fake_kernel.now_ns;
 }
 

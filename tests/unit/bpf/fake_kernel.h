@@ -68,6 +68,7 @@ struct fake_map {
 /* Zeros: the idle task runs on CPU 0 at time 0. */
 static struct {
 	uint64_t now_ns;         /* CLOCK_MONOTONIC */
+	uint64_t clock_step_ns;  /* from one reading of it to the next */
 	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	uint32_t cpu;
 	uint32_t random;

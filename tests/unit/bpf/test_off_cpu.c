@@ -184,6 +184,20 @@ static void the_kernels_time_in_run_queues_is_the_end_of_a_wait(void **state _un
 	expect_balance();
 }
 
+/* The wakers' program has noted the wakeup: other programs may have run between it and the queue. */
+static void the_kernels_time_in_run_queues_is_better_than_the_wakers(void **state _unused_)
+{
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	has_queue_times = true;
+	leave(&task, 1100, SLEEPING);
+	find_departure(&task)->woken_ns = 1200;
+	resume_queued_task(&task, 1600, 200);
+	assert_int_equal(counter->blocked_ns, 300);
+	assert_int_equal(counter->run_queue_ns, 200);
+	expect_balance();
+}
+
 static void a_time_in_run_queues_is_no_longer_than_the_wait(void **state _unused_)
 {
 	const struct wire_off_cpu_counters *counter = get_counters();
@@ -612,6 +626,7 @@ int main(void)
 		TEST(a_wakeup_ends_the_wait_and_starts_the_queue),
 		TEST(a_thread_woken_before_it_leaves_waits_for_a_cpu),
 		TEST(the_kernels_time_in_run_queues_is_the_end_of_a_wait),
+		TEST(the_kernels_time_in_run_queues_is_better_than_the_wakers),
 		TEST(a_time_in_run_queues_is_no_longer_than_the_wait),
 		TEST(a_preempted_thread_is_in_no_run_queue),
 		TEST(the_state_decides_the_kind_of_wait),

@@ -126,6 +126,19 @@ static void the_stack_of_an_early_waker_is_copied(void **state _unused_)
 	assert_in_range(raw->num_bytes, 1, (WIRE_RAW_FEW_PAGES + 1) * WIRE_RAW_PAGE_BYTES);
 }
 
+/* Taking it needs time, and the thread gets into a run queue after that: its wait ends there. */
+static void taking_a_sample_is_not_time_in_a_run_queue(void **state _unused_)
+{
+	const struct wire_sample *sample;
+
+	fake_kernel.clock_step_ns = 10;
+	wake(6000);
+	expect_counts(1, 0, 0, 0);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_true(sample->time_ns > 6000);
+	assert_true(departure->woken_ns > sample->time_ns);
+}
+
 static void each_waker_has_a_number_of_its_own(void **state _unused_)
 {
 	uint64_t first;
@@ -258,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sampled_wait_has_its_waker_sent),
 		TEST(the_stack_of_an_early_waker_is_copied),
+		TEST(taking_a_sample_is_not_time_in_a_run_queue),
 		TEST(each_waker_has_a_number_of_its_own),
 		TEST(a_wait_below_the_period_has_no_waker),
 		TEST(a_wait_without_sample_has_no_waker),
