@@ -20,10 +20,15 @@ struct user_registers {
 #define MODE_REGISTER      cs
 #define IS_USER_MODE(mode) (((mode)&3) == 3)
 
-/* User space's register for the address of thread-local variables, and pthread_self(). */
+/*
+ * User space's register for the address of thread-local variables, and pthread_self(); and the stack
+ * pointer of a thread that does not run, in the kernel.
+ */
 struct thread_struct {
+	unsigned long sp;
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
+#define TASK_KERNEL_SP(task)      TASK_FIELD(task, thread.sp)
 #define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
 
 /* The number of a process's memory. No other memory has had it since the boot. */
@@ -52,6 +57,15 @@ struct memory_context {
 /* Read the return address at a function's first instruction. Returns 0, or another number. */
 #define READ_RETURN_ADDRESS(ret, registers) \
 	bpf_probe_read_user(ret, sizeof(*(ret)), (void *)(registers)->sp)
+/*
+ * Calls, by the 8 bytes before their return address: e8 and the distance; ff, by a register or
+ * memory, in the lengths that kernels have.
+ */
+#define IS_DIRECT_CALL(code)      (((code) >> 24 & 0xff) == 0xe8)
+#define GET_CALL_TARGET(code, pc) ((pc) + (__u64)(__s64)(__s32)((code) >> 32))
+#define IS_CALL_BY_REGISTER(code)                                                  \
+	(((code) >> 48 & 0xf8ff) == 0xd0ff || ((code) >> 48 & 0xf8ff) == 0x10ff || \
+	 ((code) >> 40 & 0xf8ff) == 0x50ff || ((code) >> 16 & 0xf8ff) == 0x90ff)
 /* Size of the longest instruction, in bytes. */
 #define MAX_INSTRUCTION 15
 

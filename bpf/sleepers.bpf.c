@@ -21,16 +21,11 @@
 #include "maps.h"
 #include "other_task.h"
 #include "registers.h"
+#include "sleeping_stack.h"
 #include "task.h"
 #include "wire/off_cpu.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-/*
- * An address in __schedule(), where each sleeping thread is, and which the kernel omits from its
- * stack; 0: unknown.
- */
-const volatile __u64 scheduler_pc = 0;
 
 static __always_inline bool is_asleep(__u32 state)
 {
@@ -161,19 +156,43 @@ static __always_inline void describe_sleeper(struct wire_sample *sample, struct 
 	sample->queue_ns = wait->queue_ns;
 }
 
+/* Bytes of a stack that starts with all frames of the scheduler. */
+#define OUTER_BYTES (sizeof(((struct wire_stack *)0)->pcs) - (MAX_SCHEDULER_FRAMES + 1) * 8)
+
+/*
+ * Put the frames that the kernel omits in front of its own, which have been taken. Gives the number
+ * of all.
+ */
+static __always_inline __u32 complete_kernel_stack(struct task_struct *task,
+						   struct wire_stack *stack)
+{
+	struct scheduler_frames *frames = get_scheduler_frames();
+	__u64 number = find_scheduler_frames(TASK_KERNEL_SP(task), stack->pcs[0]);
+	long size_bytes;
+
+	if (!frames)
+		return 0; /* impossible */
+	stack->pcs[0] = scheduler_pc;
+	/* All of them, as the kernel's own follow those that were found. */
+	for (__u32 i = 0; i < MAX_SCHEDULER_FRAMES; i++)
+		stack->pcs[1 + i] = frames->pcs[i];
+	barrier_var(number); /* the verifier must see the limit */
+	if (number > MAX_SCHEDULER_FRAMES)
+		number = 0; /* impossible */
+	size_bytes = bpf_get_task_stack(task, stack->pcs + 1 + number, OUTER_BYTES, 0);
+	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]) + 1 + number;
+}
+
 /* Gives the number of frames. */
 static __always_inline __u32 get_kernel_stack(struct task_struct *task, struct wire_stack *stack)
 {
-	long size_bytes;
+	long size_bytes = bpf_get_task_stack(task, stack->pcs, sizeof(stack->pcs), 0);
 
-	if (!scheduler_pc) {
-		size_bytes = bpf_get_task_stack(task, stack->pcs, sizeof(stack->pcs), 0);
-		return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]);
-	}
-	stack->pcs[0] = scheduler_pc;
-	size_bytes = bpf_get_task_stack(task, stack->pcs + 1,
-					sizeof(stack->pcs) - sizeof(stack->pcs[0]), 0);
-	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]) + 1;
+	if (size_bytes <= 0)
+		return 0;
+	if (!scheduler_pc)
+		return (__u32)size_bytes / sizeof(stack->pcs[0]);
+	return complete_kernel_stack(task, stack);
 }
 
 /* Whether it was taken. */

@@ -494,6 +494,8 @@ static struct sampler_opts describe_sampler(struct recorder *recorder)
 			    .min_block_ns = recorder->opts.off_cpu_min_block_ns,
 			    .scheduler_pc =
 				    recorder->scheduler.end ? recorder->scheduler.start + 1 : 0,
+			    .scheduler_text_start = recorder->scheduler.text_start,
+			    .scheduler_text_end = recorder->scheduler.text_end,
 			    .takes_wakers = recorder->opts.takes_wakers,
 			    .only_futexes = recorder->opts.only_futexes},
 		.ring_bytes = recorder->opts.ring_bytes,

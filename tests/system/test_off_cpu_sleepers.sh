@@ -53,6 +53,11 @@ readers_us=$(folded_match "$TMPDIR/sleepers.folded" \
     "^reader;\[slept throughout\];$user.*read_\[k\];.*_\[k\];\[blocked\] [0-9]+\$")
 expect_between "weight of three readers in us" "$readers_us" \
     $((3 * each_us - 3 * period_us)) $((3 * each_us + 3 * period_us))
+# A wait that goes on at the end has the frames of one that has ended, down to the scheduler's.
+if [[ $(grep -c ' __sched_text_end$' /proc/kallsyms) = 1 ]] && grep -q '^napper;.*hrtimer_nanosleep_\[k\]' "$TMPDIR/sleepers.folded"; then
+    has_line '^napper;.*hrtimer_nanosleep_\[k\];\[blocked\]' <"$TMPDIR/sleepers.folded" &&
+        fail "a sleeping thread's stack ends before do_nanosleep"
+fi
 # One that has run did not sleep throughout, and what it waited is in it from the begin to the end.
 expect_no_frame "$TMPDIR/sleepers.folded" "napper;[slept throughout]"
 # Its samples on a CPU are in the file as well.

@@ -26,11 +26,13 @@ struct off_cpu_program_opts {
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next two */
 	bool takes_runtime_frames;
 	bool is_filtered;
-	bool starts_on_exec;   /* of the only process of the filter */
-	int cgroup_fd;         /* only its threads; borrowed. -1: none */
-	uint64_t scheduler_pc; /* an address within __schedule(); 0: unknown */
-	bool takes_wakers;     /* samples of the wakers of sampled waits */
-	bool only_futexes;     /* other waits are ignored */
+	bool starts_on_exec;           /* of the only process of the filter */
+	int cgroup_fd;                 /* only its threads; borrowed. -1: none */
+	uint64_t scheduler_pc;         /* second byte of __schedule(); 0: unknown */
+	uint64_t scheduler_text_start; /* all code of the scheduler; likewise */
+	uint64_t scheduler_text_end;
+	bool takes_wakers; /* samples of the wakers of sampled waits */
+	bool only_futexes; /* other waits are ignored */
 };
 
 /*

@@ -75,6 +75,8 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.starts_on_exec = sampler->opts.starts_on_exec,
 		.cgroup_fd = sampler->opts.cgroup_fd,
 		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
+		.scheduler_text_start = sampler->opts.off_cpu.scheduler_text_start,
+		.scheduler_text_end = sampler->opts.off_cpu.scheduler_text_end,
 		.takes_wakers = sampler->opts.off_cpu.takes_wakers,
 		.only_futexes = sampler->opts.off_cpu.only_futexes,
 	};

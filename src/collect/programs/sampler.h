@@ -27,11 +27,13 @@ struct sampler;
 
 /* Options for a recording that samples off-CPU time, too. */
 struct sampler_off_cpu {
-	uint64_t period_ns;    /* 0: off-CPU time is not sampled */
-	uint64_t min_block_ns; /* shorter intervals are ignored */
-	uint64_t scheduler_pc; /* an address within __schedule(); 0: unknown */
-	bool takes_wakers;     /* samples of the wakers of waits */
-	bool only_futexes;     /* of waits for futexes alone */
+	uint64_t period_ns;            /* 0: off-CPU time is not sampled */
+	uint64_t min_block_ns;         /* shorter intervals are ignored */
+	uint64_t scheduler_pc;         /* second byte of __schedule(); 0: unknown */
+	uint64_t scheduler_text_start; /* all code of the scheduler; likewise */
+	uint64_t scheduler_text_end;
+	bool takes_wakers; /* samples of the wakers of waits */
+	bool only_futexes; /* of waits for futexes alone */
 };
 
 struct sampler_opts {

@@ -8,21 +8,29 @@
  */
 #define MAX_INNER_LEVELS 16
 
-/* The function ends at the next address. */
+/* The function ends at the next address. Symbols are in order, but for those of modules at the end. */
 struct scheduler_code scheduler_code_read(FILE *kallsyms)
 {
 	struct scheduler_code code = {0};
 	struct kallsyms_symbol symbol;
 
 	while (kallsyms_next(kallsyms, &symbol)) {
-		if (code.start && symbol.address > code.start) {
+		if (code.start && !code.end && symbol.address > code.start)
 			code.end = symbol.address;
-			return code;
-		}
-		if (string_equals(symbol.name, "__schedule"))
+		if (string_equals(symbol.name, "__sched_text_start"))
+			code.text_start = symbol.address;
+		else if (string_equals(symbol.name, "__schedule"))
 			code.start = symbol.address;
+		else if (string_equals(symbol.name, "__sched_text_end"))
+			code.text_end = symbol.address;
+		if (code.end && code.text_end)
+			break;
 	}
-	return (struct scheduler_code){0};
+	if (!code.end)
+		return (struct scheduler_code){0};
+	if (code.text_start > code.start || code.text_end < code.end)
+		code.text_start = code.text_end = 0;
+	return code;
 }
 
 struct scheduler_code scheduler_code_find(void)

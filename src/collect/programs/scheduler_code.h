@@ -13,6 +13,9 @@
 struct scheduler_code {
 	uint64_t start; /* of the function __schedule */
 	uint64_t end;   /* first byte after it; 0: unknown */
+	/* All code of the scheduler, which the kernel omits from stacks of sleeping threads. */
+	uint64_t text_start; /* 0: unknown, as the next one */
+	uint64_t text_end;
 };
 
 /* From /proc/kallsyms. If that hides addresses, both are 0. */

@@ -57,6 +57,8 @@ static void set_constants(struct sleepers_bpf *bpf, const struct sleepers_opts *
 	bpf->rodata->is_filtered = off_cpu->is_filtered;
 	bpf->rodata->cgroup_id = sleepers_get_cgroup_id(off_cpu->cgroup_fd);
 	bpf->rodata->scheduler_pc = off_cpu->scheduler_pc;
+	bpf->rodata->scheduler_text_start = off_cpu->scheduler_text_start;
+	bpf->rodata->scheduler_text_end = off_cpu->scheduler_text_end;
 	bpf->rodata->take_user_stacks = !off_cpu->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !off_cpu->no_kernel_stacks;
 	bpf->rodata->walks_by_table = off_cpu->walks_by_table;

@@ -21,6 +21,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(states);
 	FAKE_HASH(target_tids, 2);
 	FAKE_ARRAY(sleepers, 1);
+	FAKE_ARRAY(scheduler_frames, 1);
 	task = (struct task_struct){.pid = 7, .tgid = 6, .start_time = 1, .comm = "sleeper"};
 	start_ns = START;
 	end_ns = END;
@@ -29,7 +30,7 @@ static int set_up(void **state _unused_)
 	min_block_ns = 0;
 	only_futexes = notes_in_tasks = is_filtered = has_queue_times = false;
 	take_kernel_stacks = take_user_stacks = true;
-	scheduler_pc = 0;
+	scheduler_pc = scheduler_text_start = scheduler_text_end = 0;
 	cgroup_id = 0;
 	return 0;
 }
@@ -369,6 +370,138 @@ static void the_scheduler_is_the_innermost_frame_of_a_sleeper(void **state _unus
 	assert_true(stack->pcs[1] == 0xffffffff81000000);
 }
 
+/*
+ * Code of the scheduler: __schedule, schedule, do_nanosleep, and a function behind it that is not
+ * part of it. The kernel's stack of the thread.
+ */
+static uint8_t code[0x400];
+static uint64_t kernel_words[MAX_SCHEDULER_WORDS];
+
+enum {
+	SCHEDULE_PROPER = 0x40,
+	SCHEDULE = 0x80,
+	NANOSLEEP = 0x180,
+	TEXT_END = 0x200,
+	OUTER = 0x300
+};
+
+static uint64_t address_of(size_t offset)
+{
+	return (uintptr_t)code + offset;
+}
+
+/* Write a call that returns to the offset. Gives its address. */
+static uint64_t put_call(size_t return_offset, size_t target)
+{
+	int32_t distance = (int32_t)(target - return_offset);
+
+	code[return_offset - 5] = 0xe8;
+	memcpy(code + return_offset - 4, &distance, sizeof(distance));
+	return address_of(return_offset);
+}
+
+static uint64_t put_call_by_register(size_t return_offset)
+{
+	memset(code + return_offset - 5, 0x90, 3);
+	code[return_offset - 2] = 0xff;
+	code[return_offset - 1] = 0xd0;
+	return address_of(return_offset);
+}
+
+static void expect_kernel_stack(const uint64_t *pcs, uint32_t number)
+{
+	const struct wire_stack *stack;
+
+	task.__state = SLEEPING;
+	task.thread.sp = (uintptr_t)kernel_words;
+	note(DEPARTED, 2000);
+	visit(send_sleeper, &task);
+	stack = fake_record_last(WIRE_STACK);
+	assert_int_equal(stack->num_frames, number);
+	for (uint32_t i = 0; i < number; i++)
+		assert_true(stack->pcs[i] == pcs[i]);
+}
+
+/* A thread sleeps in SCHEDULE_PROPER, called by SCHEDULE, called by NANOSLEEP, called by OUTER. */
+static void put_sleeper(void)
+{
+	memset(code, 0x90, sizeof(code));
+	memset(kernel_words, 0, sizeof(kernel_words));
+	scheduler_pc = address_of(SCHEDULE_PROPER) + 1;
+	scheduler_text_start = address_of(SCHEDULE_PROPER);
+	scheduler_text_end = address_of(TEXT_END);
+	kernel_words[1] = put_call(OUTER + 0x60, TEXT_END + 0x10); /* of another function */
+	kernel_words[6] = put_call(SCHEDULE + 0x20, SCHEDULE_PROPER);
+	kernel_words[12] = put_call(NANOSLEEP + 0x30, SCHEDULE);
+	kernel_words[19] = put_call(OUTER + 0x20, NANOSLEEP);
+	fake_kernel.kernel_stack[0] = kernel_words[19];
+	fake_kernel.kernel_stack[1] = 0xffffffff81000000;
+	fake_kernel.num_kernel_frames = 2;
+}
+
+/* As in the stack of a wait that ends. */
+static void frames_of_the_scheduler_are_found_in_the_memory_of_the_stack(void **state _unused_)
+{
+	uint64_t pcs[5];
+
+	put_sleeper();
+	kernel_words[8] = put_call(NANOSLEEP + 0x50, OUTER); /* older than the others */
+	kernel_words[10] = put_call(NANOSLEEP + 0x60, SCHEDULE_PROPER) + 1; /* no call before it */
+	memcpy(pcs,
+	       (uint64_t[]){scheduler_pc, kernel_words[6], kernel_words[12], kernel_words[19],
+			    0xffffffff81000000},
+	       sizeof(pcs));
+	expect_kernel_stack(pcs, 5);
+}
+
+static void a_call_by_a_register_leads_to_the_scheduler(void **state _unused_)
+{
+	uint64_t pcs[5];
+
+	put_sleeper();
+	kernel_words[12] = put_call_by_register(NANOSLEEP + 0x30);
+	kernel_words[19] = put_call_by_register(OUTER + 0x20);
+	memcpy(pcs,
+	       (uint64_t[]){scheduler_pc, kernel_words[6], kernel_words[12], kernel_words[19],
+			    0xffffffff81000000},
+	       sizeof(pcs));
+	expect_kernel_stack(pcs, 5);
+}
+
+/* NANOSLEEP has jumped to SCHEDULE, which returns to OUTER. */
+static void a_function_of_the_scheduler_may_have_jumped_to_another_one(void **state _unused_)
+{
+	uint64_t pcs[4];
+
+	put_sleeper();
+	kernel_words[12] = 0;
+	memcpy(pcs,
+	       (uint64_t[]){scheduler_pc, kernel_words[6], kernel_words[19], 0xffffffff81000000},
+	       sizeof(pcs));
+	expect_kernel_stack(pcs, 4);
+}
+
+static void frames_that_do_not_call_each_other_are_not_believed(void **state _unused_)
+{
+	uint64_t pcs[3];
+
+	put_sleeper();
+	put_call(OUTER + 0x20, OUTER); /* the frame that the kernel gives calls something else */
+	memcpy(pcs, (uint64_t[]){scheduler_pc, kernel_words[19], 0xffffffff81000000}, sizeof(pcs));
+	expect_kernel_stack(pcs, 3);
+	put_sleeper();
+	put_call(SCHEDULE + 0x20, SCHEDULE_PROPER + 0x30); /* nobody calls __schedule */
+	expect_kernel_stack(pcs, 3);
+	put_sleeper();
+	for (size_t i = 7; i < 7 + MAX_SCHEDULER_FRAMES; i++) /* too many */
+		kernel_words[i] = put_call_by_register(NANOSLEEP + 0x30);
+	expect_kernel_stack(pcs, 3);
+	put_sleeper();
+	fake_kernel.kernel_stack[0] = address_of(OUTER + 0x70); /* is not on the stack */
+	pcs[1] = fake_kernel.kernel_stack[0];
+	expect_kernel_stack(pcs, 3);
+}
+
 /* Its stack is that of something else by now. */
 static void a_thread_that_has_gone_on_has_no_stack(void **state _unused_)
 {
@@ -482,6 +615,10 @@ int main(void)
 		TEST(a_full_buffer_leaves_the_sleeper_to_the_next_read),
 		TEST(waits_below_the_limit_or_the_period_are_counted),
 		TEST(the_scheduler_is_the_innermost_frame_of_a_sleeper),
+		TEST(frames_of_the_scheduler_are_found_in_the_memory_of_the_stack),
+		TEST(a_call_by_a_register_leads_to_the_scheduler),
+		TEST(a_function_of_the_scheduler_may_have_jumped_to_another_one),
+		TEST(frames_that_do_not_call_each_other_are_not_believed),
 		TEST(a_thread_that_has_gone_on_has_no_stack),
 		TEST(the_stack_of_a_sleeper_is_copied),
 		TEST(threads_outside_the_cgroup_are_skipped),

@@ -1273,7 +1273,8 @@ static void the_sampler_is_told_what_is_wanted(void **state _unused_)
 	opts->ring_bytes = 4096;
 	opts->off_cpu_period_ns = 5;
 	opts->off_cpu_min_block_ns = 6;
-	recorder->scheduler = (struct scheduler_code){.start = 7, .end = 9};
+	recorder->scheduler =
+		(struct scheduler_code){.start = 7, .end = 9, .text_start = 5, .text_end = 11};
 	recorder->cgroup_fd = 10;
 	(void)get_sampler_opts();
 	recorder->cgroup_fd = -1;
@@ -1284,6 +1285,8 @@ static void the_sampler_is_told_what_is_wanted(void **state _unused_)
 	assert_int_equal(sampler_opts.off_cpu.period_ns, 5);
 	assert_int_equal(sampler_opts.off_cpu.min_block_ns, 6);
 	assert_int_equal(sampler_opts.off_cpu.scheduler_pc, 8);
+	assert_int_equal(sampler_opts.off_cpu.scheduler_text_start, 5);
+	assert_int_equal(sampler_opts.off_cpu.scheduler_text_end, 11);
 	assert_int_equal(sampler_opts.cgroup_fd, 10);
 }
 

@@ -1063,8 +1063,11 @@ static void off_cpu_time_has_its_own_counters(void **state _unused_)
 
 static void programs_know_what_is_sampled(void **state _unused_)
 {
-	opts.off_cpu =
-		(struct sampler_off_cpu){.period_ns = 1000, .min_block_ns = 20, .scheduler_pc = 30};
+	opts.off_cpu = (struct sampler_off_cpu){.period_ns = 1000,
+						.min_block_ns = 20,
+						.scheduler_pc = 30,
+						.scheduler_text_start = 20,
+						.scheduler_text_end = 40};
 	make(0);
 	assert_false(sampling_opts.no_kernel_stacks || sampling_opts.no_user_stacks ||
 		     sampling_opts.walks_by_table || sampling_opts.takes_runtime_frames ||
@@ -1077,6 +1080,8 @@ static void programs_know_what_is_sampled(void **state _unused_)
 	assert_int_equal(off_cpu_opts.period_ns, 1000);
 	assert_int_equal(off_cpu_opts.min_block_ns, 20);
 	assert_int_equal(off_cpu_opts.scheduler_pc, 30);
+	assert_int_equal(off_cpu_opts.scheduler_text_start, 20);
+	assert_int_equal(off_cpu_opts.scheduler_text_end, 40);
 	assert_int_equal(off_cpu_opts.cgroup_fd, -1);
 	/* One after the other. */
 	for (unsigned int i = 0; i < 11; i++) {

@@ -27,6 +27,30 @@ static void the_scheduler_reaches_to_the_next_symbol(_unused_ void **state)
 	assert_int_equal(code.end, 0xffffffff81000900);
 }
 
+static void the_code_of_the_scheduler_has_marks_around_it(_unused_ void **state)
+{
+	struct scheduler_code code = read_text("ffffffff81000100 T __sched_text_start\n"
+					       "ffffffff81000200 t __schedule\n"
+					       "ffffffff81000900 T schedule\n"
+					       "ffffffff81000f00 T __sched_text_end\n");
+	struct scheduler_code unmarked = read_text("ffffffff81000200 t __schedule\n"
+						   "ffffffff81000900 T schedule\n"
+						   "ffffffff81000f00 T later\n");
+	struct scheduler_code outside = read_text("ffffffff81000200 t __schedule\n"
+						  "ffffffff81000900 T schedule\n"
+						  "ffffffff81000a00 T __sched_text_start\n"
+						  "ffffffff81000f00 T __sched_text_end\n");
+
+	assert_int_equal(code.end, 0xffffffff81000900);
+	assert_int_equal(code.text_start, 0xffffffff81000100);
+	assert_int_equal(code.text_end, 0xffffffff81000f00);
+	assert_int_equal(unmarked.end, 0xffffffff81000900);
+	assert_int_equal(unmarked.text_end, 0);
+	assert_int_equal(outside.end, 0xffffffff81000900);
+	assert_int_equal(outside.text_start, 0);
+	assert_int_equal(outside.text_end, 0);
+}
+
 static void hidden_addresses_and_a_missing_symbol_give_nothing(_unused_ void **state)
 {
 	struct scheduler_code hidden = read_text("0000000000000000 t __schedule\n"
@@ -75,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_scheduler_reaches_to_the_next_symbol),
+		cmocka_unit_test(the_code_of_the_scheduler_has_marks_around_it),
 		cmocka_unit_test(hidden_addresses_and_a_missing_symbol_give_nothing),
 		cmocka_unit_test(the_levels_down_to_the_scheduler_are_counted),
 		cmocka_unit_test(the_scheduler_is_among_the_inner_levels),
