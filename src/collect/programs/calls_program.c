@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/kernel/bpf_log.h"
-#include "collect/programs/sleepers_program.h"
+#include "collect/programs/thread_iterator.h"
 #include <calls.skel.h>
 
 struct calls_program {
@@ -60,7 +60,7 @@ static int open_program(void *context, struct bpf_object_skeleton **ret)
 				  false);
 	bpf->rodata->event_number = opts->event;
 	bpf->rodata->is_filtered = sampling->is_filtered;
-	bpf->rodata->cgroup_id = sleepers_get_cgroup_id(opts->cgroup_fd);
+	bpf->rodata->cgroup_id = thread_iterator_get_cgroup_id(opts->cgroup_fd);
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
 	sampling_program_get_namespace(opts->sampling, &bpf->rodata->pid_namespace_dev,
@@ -94,11 +94,11 @@ static int load(struct calls_program *program, const struct calls_opts *opts, bo
 
 	if (err)
 		return err;
-	program->note_fd = sleepers_open_file(bpf->progs.note_call);
+	program->note_fd = thread_iterator_open(bpf->progs.note_call);
 	if (program->note_fd < 0)
 		return program->note_fd;
-	program->send_fd = sleepers_open_file(copies_stacks ? bpf->progs.send_call_with_stack
-							    : bpf->progs.send_call);
+	program->send_fd = thread_iterator_open(copies_stacks ? bpf->progs.send_call_with_stack
+							      : bpf->progs.send_call);
 	return program->send_fd < 0 ? program->send_fd : 0;
 }
 
@@ -144,7 +144,7 @@ void calls_program_note(struct calls_program *program)
 	if (program->note_fd < 0)
 		return;
 	program->bpf->bss->start_ns = clock_read_ns(CLOCK_MONOTONIC);
-	err = sleepers_run_file(&program->note_fd);
+	err = thread_iterator_run(&program->note_fd);
 	if (err)
 		log_debug("cannot record system calls under way: %s", strerror(-err));
 }
@@ -155,5 +155,5 @@ int calls_program_read(struct calls_program *program, uint64_t end_ns,
 {
 	program->bpf->bss->end_boot_ns = end_ns;
 	program->bpf->bss->end_ns = end_ns - clock_get_offset_ns(CLOCK_MONOTONIC);
-	return sleepers_read_file(&program->send_fd, handle, context, ret_num);
+	return thread_iterator_read(&program->send_fd, handle, context, ret_num);
 }

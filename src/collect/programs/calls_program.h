@@ -38,7 +38,7 @@ void calls_program_note(struct calls_program *program);
 
 /*
  * After it has stopped: emit the calls that are under way, up to end_ns (CLOCK_BOOTTIME). Once.
- * Parameters and result are those of sleepers_program_read().
+ * Parameters and result are those of thread_iterator_read().
  */
 _must_check_ int calls_program_read(struct calls_program *program, uint64_t end_ns,
 				    int (*handle)(const void *record, size_t size, void *context),

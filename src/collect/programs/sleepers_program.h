@@ -52,37 +52,11 @@ _must_check_ int sleepers_program_count(struct sleepers_program *program, uint64
 
 /*
  * After that: emit the noted waits that have not ended, up to end_ns (CLOCK_BOOTTIME). Once.
- *
- * handle    called with one wire_stack, wire_sample or wire_raw_sample at a time
- * ret_num   number of samples among them
- *
- * Returns 0 or the error of handle(). If copying memory hangs (in a file system), the rest is
- * skipped after a few seconds.
+ * Parameters and result are those of thread_iterator_read().
  */
 _must_check_ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 				       int (*handle)(const void *record, size_t size,
 						     void *context),
 				       void *context, uint64_t *ret_num);
-
-/* ---- for other programs that examine threads ---------------------------------------------- */
-
-struct bpf_program;
-
-/* Number of a cgroup: that of its directory's inode; 0 for -1. */
-uint64_t sleepers_get_cgroup_id(int cgroup_fd);
-/* Open a file whose reading runs the program for every thread. Returns it, or negative errno. */
-int sleepers_open_file(const struct bpf_program *program);
-/*
- * Run a program that emits nothing, and close its file. Returns 0 or negative errno, which is
- * -EALREADY if the file is -1.
- */
-_must_check_ int sleepers_run_file(int *file);
-/* Read the records of a program, as sleepers_program_read() does, and close its file. */
-_must_check_ int sleepers_read_file(int *file,
-				    int (*handle)(const void *record, size_t size, void *context),
-				    void *context, uint64_t *ret_num);
-
-/* Size of the record at the start of the bytes; 0: incomplete or invalid. Exposed for tests. */
-size_t sleepers_measure_record(const void *data, size_t size);
 
 #endif

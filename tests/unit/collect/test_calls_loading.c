@@ -33,7 +33,7 @@ static unsigned int fail_file; /* its number, from 1 on; 0: none */
 static int run_error;
 static unsigned int num_runs, num_reads;
 
-int sleepers_open_file(const struct bpf_program *program)
+int thread_iterator_open(const struct bpf_program *program)
 {
 	if (num_files + 1 == fail_file)
 		return -EMFILE;
@@ -42,7 +42,7 @@ int sleepers_open_file(const struct bpf_program *program)
 	return file_fds[num_files++];
 }
 
-int sleepers_run_file(int *file)
+int thread_iterator_run(int *file)
 {
 	num_runs++;
 	close(*file);
@@ -50,8 +50,8 @@ int sleepers_run_file(int *file)
 	return run_error;
 }
 
-int sleepers_read_file(int *file, int (*handle)(const void *record, size_t size, void *context),
-		       void *context, uint64_t *ret_num)
+int thread_iterator_read(int *file, int (*handle)(const void *record, size_t size, void *context),
+			 void *context, uint64_t *ret_num)
 {
 	num_reads++;
 	assert_int_equal(*file, file_fds[1]);
@@ -59,7 +59,7 @@ int sleepers_read_file(int *file, int (*handle)(const void *record, size_t size,
 	return handle("x", 1, context);
 }
 
-uint64_t sleepers_get_cgroup_id(int cgroup_fd)
+uint64_t thread_iterator_get_cgroup_id(int cgroup_fd)
 {
 	return cgroup_fd < 0 ? 0 : 1000 + (uint64_t)cgroup_fd;
 }

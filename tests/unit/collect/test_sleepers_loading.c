@@ -3,7 +3,9 @@
 
 #include "unit.h"
 
+#include <bpf/bpf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static struct sleepers_bpf *skeleton; /* that was opened last */
 static unsigned int num_loads;

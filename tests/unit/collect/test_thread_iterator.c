@@ -1,5 +1,5 @@
 /*
- * What the kernel has of sleeping threads comes as one stream of bytes: how long a record of it is, and who waits how long for it.
+ * Records of threads are one stream of bytes: the size of each record, and how long a reader waits.
  * Files and pipes are in the place of the kernel's, and time passes as the test says.
  */
 #include <poll.h>
@@ -31,7 +31,7 @@ static int poll_at_once(struct pollfd *fds, nfds_t count, int timeout_ms)
 #define read(fd, ret, size)       counted_read(fd, ret, size)
 #define clock_now_ns()            read_now()
 #define poll(fds, count, timeout) poll_at_once(fds, count, timeout)
-#include "collect/programs/sleepers_program.c"
+#include "collect/programs/thread_iterator.c"
 #undef read
 #undef clock_now_ns
 #undef poll
@@ -50,17 +50,17 @@ static void a_stack_is_as_long_as_it_has_frames(_unused_ void **state)
 	struct wire_stack stack = {.type = WIRE_STACK, .num_frames = 3};
 	size_t size = stack_head + 3 * sizeof(stack.pcs[0]);
 
-	assert_int_equal(sleepers_measure_record(&stack, sizeof(stack)), size);
-	assert_int_equal(sleepers_measure_record(&stack, size), size);
+	assert_int_equal(thread_iterator_measure_record(&stack, sizeof(stack)), size);
+	assert_int_equal(thread_iterator_measure_record(&stack, size), size);
 	stack.num_frames = 0;
-	assert_int_equal(sleepers_measure_record(&stack, size), stack_head);
+	assert_int_equal(thread_iterator_measure_record(&stack, size), stack_head);
 }
 
 static void a_sample_has_one_size(_unused_ void **state)
 {
 	struct wire_sample sample = {.type = WIRE_SAMPLE};
 
-	assert_int_equal(sleepers_measure_record(&sample, sizeof(sample)), sizeof(sample));
+	assert_int_equal(thread_iterator_measure_record(&sample, sizeof(sample)), sizeof(sample));
 }
 
 static void a_raw_sample_is_as_long_as_both_parts_of_its_stack(_unused_ void **state)
@@ -68,7 +68,7 @@ static void a_raw_sample_is_as_long_as_both_parts_of_its_stack(_unused_ void **s
 	static struct wire_raw_sample raw = {
 		.sample.type = WIRE_RAW_SAMPLE, .num_bytes = 4001, .num_far_bytes = 500};
 
-	assert_int_equal(sleepers_measure_record(&raw, sizeof(raw)), raw_head + 4501);
+	assert_int_equal(thread_iterator_measure_record(&raw, sizeof(raw)), raw_head + 4501);
 }
 
 /* However much of it is missing. */
@@ -79,11 +79,11 @@ static void a_record_that_is_not_whole_has_no_size_yet(_unused_ void **state)
 	struct wire_sample sample = {.type = WIRE_SAMPLE};
 
 	for (size_t size = 0; size < raw_head + 100; size++)
-		assert_int_equal(sleepers_measure_record(&raw, size), 0);
+		assert_int_equal(thread_iterator_measure_record(&raw, size), 0);
 	for (size_t size = 0; size < stack_head + 3 * sizeof(stack.pcs[0]); size++)
-		assert_int_equal(sleepers_measure_record(&stack, size), 0);
+		assert_int_equal(thread_iterator_measure_record(&stack, size), 0);
 	for (size_t size = 0; size < sizeof(sample); size++)
-		assert_int_equal(sleepers_measure_record(&sample, size), 0);
+		assert_int_equal(thread_iterator_measure_record(&sample, size), 0);
 }
 
 static void what_is_no_record_has_no_size(_unused_ void **state)
@@ -101,21 +101,18 @@ static void what_is_no_record_has_no_size(_unused_ void **state)
 	} stack = {.stack = {.type = WIRE_STACK, .num_frames = WIRE_MAX_FRAMES + 1}};
 	struct wire_sample sample = {.type = 99};
 
-	assert_int_equal(sleepers_measure_record(&raw, sizeof(raw)), 0);
-	assert_int_equal(sleepers_measure_record(&stack, sizeof(stack)), 0);
-	assert_int_equal(sleepers_measure_record(&sample, sizeof(sample)), 0);
+	assert_int_equal(thread_iterator_measure_record(&raw, sizeof(raw)), 0);
+	assert_int_equal(thread_iterator_measure_record(&stack, sizeof(stack)), 0);
+	assert_int_equal(thread_iterator_measure_record(&sample, sizeof(sample)), 0);
 }
 
-static struct sleepers_bpf__bss bss;
-static struct sleepers_bpf bpf = {.bss = &bss};
-static struct sleepers_program program;
+static int iterator; /* the file */
 static unsigned int num_handled;
 static int handle_error;
 
 static int set_up(void **state _unused_)
 {
-	program = (struct sleepers_program){
-		.bpf = &bpf, .note_fd = -1, .count_fd = -1, .send_fd = -1};
+	iterator = -1;
 	num_handled = total_reads = 0;
 	handle_error = step_s = 0;
 	log_set_level(LOG_LEVEL_QUIET);
@@ -127,7 +124,7 @@ static int take_record(const void *record, size_t size _unused_, void *context)
 {
 	const struct wire_sample *sample = record;
 
-	assert_ptr_equal(context, &bss);
+	assert_ptr_equal(context, &num_handled);
 	if (sample->type == WIRE_SAMPLE)
 		assert_int_equal(sample->time_ns, num_handled);
 	num_handled++;
@@ -173,15 +170,17 @@ static void all_records_of_a_file_are_handled(_unused_ void **state)
 		int fd = make_file(counts[i], 0);
 
 		set_up(NULL);
-		program.send_fd = fd;
+		iterator = fd;
 		assert_int_equal(
-			sleepers_program_read(&program, 10, take_record, &bss, &num_samples), 0);
+			thread_iterator_read(&iterator, take_record, &num_handled, &num_samples),
+			0);
 		assert_int_equal(num_handled, counts[i]);
 		assert_int_equal(num_samples, (counts[i] + 1) / 2);
 		assert_false(is_open(fd));
 		/* It was read. */
 		assert_int_equal(
-			sleepers_program_read(&program, 10, take_record, &bss, &num_samples), 0);
+			thread_iterator_read(&iterator, take_record, &num_handled, &num_samples),
+			0);
 		assert_int_equal(num_samples, 0);
 		assert_int_equal(num_handled, counts[i]);
 	}
@@ -191,8 +190,9 @@ static void a_record_that_is_cut_is_not_handled(_unused_ void **state)
 {
 	uint64_t num_samples;
 
-	program.send_fd = make_file(3, 10);
-	assert_int_equal(sleepers_program_read(&program, 10, take_record, &bss, &num_samples), 0);
+	iterator = make_file(3, 10);
+	assert_int_equal(thread_iterator_read(&iterator, take_record, &num_handled, &num_samples),
+			 0);
 	assert_int_equal(num_handled, 3);
 	assert_int_equal(num_samples, 2);
 }
@@ -202,13 +202,13 @@ static void an_error_ends_the_reading(_unused_ void **state)
 	uint64_t num_samples;
 	int fd = make_file(5, 0);
 
-	program.send_fd = fd;
+	iterator = fd;
 	handle_error = -ENOMEM;
-	assert_int_equal(sleepers_program_read(&program, 10, take_record, &bss, &num_samples),
+	assert_int_equal(thread_iterator_read(&iterator, take_record, &num_handled, &num_samples),
 			 -ENOMEM);
 	assert_int_equal(num_handled, 1);
 	assert_false(is_open(fd));
-	assert_int_equal(program.send_fd, -1);
+	assert_int_equal(iterator, -1);
 }
 
 /* A thread's memory is of a file system that does not answer. */
@@ -219,10 +219,11 @@ static void what_hangs_is_left_after_five_seconds(_unused_ void **state)
 	int ends[2];
 
 	assert_int_equal(pipe(ends), 0);
-	program.send_fd = ends[0];
+	iterator = ends[0];
 	step_s = 1;
 	started_ns = passed_ns;
-	assert_int_equal(sleepers_program_read(&program, 10, take_record, &bss, &num_samples), 0);
+	assert_int_equal(thread_iterator_read(&iterator, take_record, &num_handled, &num_samples),
+			 0);
 	assert_in_range(passed_ns - started_ns, 5 * NS_PER_SECOND, 7 * NS_PER_SECOND);
 	assert_int_equal(num_samples, 0);
 	assert_false(is_open(ends[0]));
@@ -235,20 +236,17 @@ static void a_program_without_records_is_read_on_up_to_a_limit(_unused_ void **s
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-	program.count_fd = dup(ends[0]);
-	assert_int_equal(sleepers_program_count(&program, 5, 10), -EAGAIN);
+	iterator = dup(ends[0]);
+	assert_int_equal(thread_iterator_run(&iterator), -EAGAIN);
 	assert_int_equal(total_reads, 64);
-	assert_int_equal(program.count_fd, -1);
-	assert_int_equal(bss.start_ns, 5);
-	assert_int_equal(bss.end_boot_ns, 10);
-	assert_int_equal(sleepers_program_count(&program, 5, 10), -EALREADY);
-	program.note_fd = ends[0];
+	assert_int_equal(iterator, -1);
+	assert_int_equal(thread_iterator_run(&iterator), -EALREADY);
+	iterator = ends[0];
 	close(ends[1]); /* end of file */
 	total_reads = 0;
-	sleepers_program_note(&program, 7);
+	assert_int_equal(thread_iterator_run(&iterator), 0);
 	assert_int_equal(total_reads, 1);
-	assert_int_equal(bss.start_ns, 7);
-	assert_int_equal(program.note_fd, -1);
+	assert_int_equal(iterator, -1);
 	assert_false(is_open(ends[0]));
 }
 
