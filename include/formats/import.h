@@ -161,6 +161,8 @@ _must_check_ int import_keep_counts(const struct import *import);
 
 /* Warn "FILE: …". */
 void import_warn(struct import *import, const char *format, ...) _printf_(2, 3);
+/* Warn "FILE: 2 samples are missing"; the phrase is that of table_append_counted(). */
+void import_warn_counted(struct import *import, uint64_t count, const char *phrase);
 
 /*
  * Give a frame to every location without one: "libc.so.6+0x28a40" (the offset in the file) or

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table_format.h"
 #include "base/text.h"
 
 /* An input whose format was guessed wrong would fill the terminal. */
@@ -162,6 +163,14 @@ void import_warn(struct import *import, const char *format, ...)
 	va_start(args, format);
 	warn(import, "", format, args);
 	va_end(args);
+}
+
+void import_warn_counted(struct import *import, uint64_t count, const char *phrase)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_counted(&text, count, phrase);
+	import_warn(import, "%s", text.failed ? "out of memory" : text.data);
 }
 
 /* Bring a metric to `decimals`: the samples of these sources, which have `has` decimals. */

@@ -176,8 +176,8 @@ static void count_lost(struct import *import, struct slice line)
 	if (!parse_u64(rest.start, rest.length, &count))
 		return;
 	import->counts.lost_samples += count;
-	import_warn(import, "%" PRIu64 " stacks are missing: the tool could not display them",
-		    count);
+	import_warn_counted(import, count,
+			    "{stack is|stacks are} missing: the tool could not display {it|them}");
 }
 
 static int read_blocks(struct bcc_reader *reader)

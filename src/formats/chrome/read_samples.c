@@ -428,8 +428,10 @@ static int add_samples(struct chrome_samples *samples, const struct chrome_sampl
 	}
 	samples->import->counts.skipped += num_unknown;
 	if (num_unknown)
-		import_warn(samples->import, "%llu samples refer to missing stacks, skipping",
-			    (unsigned long long)num_unknown);
+		import_warn_counted(
+			samples->import, num_unknown,
+			"{sample refers to a missing stack|samples refer to missing stacks}, "
+			"skipping");
 	return 0;
 }
 

@@ -444,20 +444,22 @@ static void report_losses(const struct chrome_finisher *finisher)
 
 	import->counts.skipped += finisher->started.num_strays + finisher->open.num_too_deep;
 	if (finisher->num_lost_flows)
-		import_warn(import, "%llu flow events are outside all slices, skipping",
-			    (unsigned long long)finisher->num_lost_flows);
+		import_warn_counted(import, finisher->num_lost_flows,
+				    "flow {event is|events are} outside all slices, skipping");
 	if (finisher->started.num_strays)
-		import_warn(import, "%llu ends of slices without a start, skipping",
-			    (unsigned long long)finisher->started.num_strays);
+		import_warn_counted(import, finisher->started.num_strays,
+				    "{end|ends} of slices without a start, skipping");
 	if (finisher->started.num_unterminated)
-		import_warn(import, "%llu unterminated slices, ended with their track",
-			    (unsigned long long)finisher->started.num_unterminated);
+		import_warn_counted(import, finisher->started.num_unterminated,
+				    "unterminated {slice, ended with its|slices, ended with their} "
+				    "track");
 	if (finisher->open.num_too_deep)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",
 			    (unsigned long long)finisher->open.num_too_deep, MAX_DEPTH);
 	if (finisher->open.num_truncated)
-		import_warn(import, "%llu slices outlast the slice around them: they are truncated",
-			    (unsigned long long)finisher->open.num_truncated);
+		import_warn_counted(import, finisher->open.num_truncated,
+				    "{slice outlasts the slice around it: it is|slices outlast the "
+				    "slice around them: they are} truncated");
 }
 
 static void release_finisher(struct chrome_finisher *finisher)

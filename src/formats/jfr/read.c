@@ -633,8 +633,8 @@ static void report_losses(struct jfr_reader *reader)
 			    "the sums of %s and %u other metrics exceed 2^63 - 1 and are capped",
 			    format_get_metric_name(import->profile, first), num_exceeded - 1);
 	if (import->counts.without_stack)
-		import_warn(import, "%llu events recorded without a stack, skipping",
-			    (unsigned long long)import->counts.without_stack);
+		import_warn_counted(import, import->counts.without_stack,
+				    "{event|events} recorded without a stack, skipping");
 }
 
 static int read_jfr(struct import *import)

@@ -552,9 +552,9 @@ static int finish(struct perf_data_reader *reader)
 	if (!counts->records)
 		return fail_at(reader, import->size, "no sample found");
 	if (counts->lost_samples)
-		import_warn(import,
-			    "%" PRIu64 " samples or other records were lost while recording",
-			    counts->lost_samples);
+		import_warn_counted(import, counts->lost_samples,
+				    "{sample or other record was|samples or other records were} "
+				    "lost while recording");
 	profile_add_sampling(import->profile, &sampling);
 	return import->will_name_code ? 0
 				      : unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);

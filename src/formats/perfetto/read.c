@@ -567,17 +567,19 @@ static void report_losses(struct perfetto_reader *reader)
 	struct import *import = reader->trace.import;
 
 	if (reader->num_stateless)
-		import_warn(import, "%llu packets refer to data lost before them, skipping",
-			    (unsigned long long)reader->num_stateless);
+		import_warn_counted(import, reader->num_stateless,
+				    "{packet refers to data lost before it|packets refer to data "
+				    "lost before them}, skipping");
 	if (reader->samples.num_stackless)
-		import_warn(import, "%llu samples refer to missing stacks",
-			    (unsigned long long)reader->samples.num_stackless);
+		import_warn_counted(
+			import, reader->samples.num_stackless,
+			"{sample refers to a missing stack|samples refer to missing stacks}");
 	if (reader->slices.num_skipped)
-		import_warn(import, "%llu events do not match others, skipping",
-			    (unsigned long long)reader->slices.num_skipped);
+		import_warn_counted(import, reader->slices.num_skipped,
+				    "{event does|events do} not match others, skipping");
 	if (reader->slices.num_stacks)
-		import_warn(import, "%llu call stacks of slices, not samples, skipping",
-			    (unsigned long long)reader->slices.num_stacks);
+		import_warn_counted(import, reader->slices.num_stacks,
+				    "call {stack|stacks} of slices, not samples, skipping");
 	if (import->is_for_trace)
 		report_unread(reader);
 	import->counts.skipped += reader->num_stateless + reader->slices.num_skipped;

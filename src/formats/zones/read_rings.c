@@ -425,10 +425,10 @@ static void warn_of_losses(const struct zones_rings *rings)
 	struct import *import = rings->import;
 
 	if (rings->num_lost)
-		import_warn(import,
-			    "%" PRIu64 " zones were overwritten before they were read: a ring "
-			    "keeps the last ones of its thread",
-			    rings->num_lost);
+		import_warn_counted(import, rings->num_lost,
+				    "{zone was overwritten before it was|zones were overwritten "
+				    "before they were} read: a ring keeps the last ones of its "
+				    "thread");
 	if (torn.lost_ends || torn.lost_starts)
 		import_warn(import, "%" PRIu64 " zones lack their end, and %" PRIu64 " their start",
 			    torn.lost_ends, torn.lost_starts);
@@ -441,8 +441,8 @@ static void warn_of_losses(const struct zones_rings *rings)
 		import_warn(import, "the program had no room for %" PRIu64 " names",
 			    rings->num_undeclared);
 	if (rings->num_malformed)
-		import_warn(import, "%" PRIu64 " blocks are malformed, skipping",
-			    rings->num_malformed);
+		import_warn_counted(import, rings->num_malformed,
+				    "{block is|blocks are} malformed, skipping");
 	import->counts.skipped += rings->num_malformed;
 }
 

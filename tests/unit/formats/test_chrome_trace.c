@@ -81,14 +81,14 @@ static void an_event_that_is_truncated_is_reported(void **state _unused_)
 static void slices_without_end_last_until_their_threads(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("B", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
-		      "FILE: 1 unterminated slices, ended with their track\n",
+		      "FILE: 1 unterminated slice, ended with its track\n",
 		      "thread 1;a 1000\nthread 1;a;b 2000\n");
 }
 
 static void ends_without_start_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("E", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
-		      "FILE: 1 ends of slices without a start, skipping\n", "thread 1;b 2000\n");
+		      "FILE: 1 end of slices without a start, skipping\n", "thread 1;b 2000\n");
 }
 
 /* As Perfetto and speedscope read it: the innermost slice of that name, with what is in it; of no name the innermost one. */
@@ -97,12 +97,12 @@ static void an_end_is_of_the_slice_that_it_names(void **state _unused_)
 	assert_warned(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("E", "c", "3") "}," AT(
 			      "E", "b", "5") "}," AT("E", "a", "6") "}]",
-		      "FILE: 1 ends of slices without a start, skipping\n",
+		      "FILE: 1 end of slices without a start, skipping\n",
 		      "thread 1;a 2000\nthread 1;a;b 3000\n");
 	assert_warned(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("B", "c", "3") "}," AT(
 			      "E", "b", "5") "}," AT("E", "a", "6") "}]",
-		      "FILE: 1 unterminated slices, ended with their track\n",
+		      "FILE: 1 unterminated slice, ended with its track\n",
 		      "thread 1;a 2000\nthread 1;a;b 1000\nthread 1;a;b;c 2000\n");
 	assert_stacks(FORMAT,
 		      "[" AT("B", "a", "1") "}," AT("B", "a", "2") "}," AT(
@@ -114,7 +114,7 @@ static void an_end_is_of_the_slice_that_it_names(void **state _unused_)
 static void what_outlasts_the_slice_around_it_is_truncated(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":9}]",
-		      "FILE: 1 slices outlast the slice around them: they are truncated\n",
+		      "FILE: 1 slice outlasts the slice around it: it is truncated\n",
 		      "thread 1;a 2000\nthread 1;a;b 2000\n");
 	/* Times are rounded to microseconds: no word about those. */
 	assert_stacks(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":3}]",
@@ -330,7 +330,7 @@ static void samples_of_no_frame_are_reported(void **state _unused_)
 		FORMAT,
 		"{\"traceEvents\":[" AT("P", "s", "1") ",\"sf\":2}," AT(
 			"P", "s", "1") ",\"sf\":1}],\"stackFrames\":{\"1\":{\"name\":\"f\"}}}",
-		"FILE: 1 samples refer to missing stacks, skipping\n", "thread 1;f 1\n");
+		"FILE: 1 sample refers to a missing stack, skipping\n", "thread 1;f 1\n");
 }
 
 static void frames_in_a_ring_are_truncated(void **state _unused_)

@@ -69,7 +69,7 @@ static void missing_stacks_and_lost_samples_are_counted(void **state _unused_)
 	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
 		       "[unknown] 3\n[unknown];f 1\n");
 	assert_string_equal(result.warnings.data,
-			    "x: 1 packets refer to data lost before them, skipping\n"
+			    "x: 1 packet refers to data lost before it, skipping\n"
 			    "x: 2 samples refer to missing stacks\n");
 	assert_int_equal(result.counts.skipped, 1);
 	assert_int_equal(result.counts.without_stack, 2);
@@ -108,7 +108,7 @@ static void packets_without_the_state_they_need_are_skipped(void **state _unused
 	put_stack(&trace, 3, CLEARED, "f");
 	put_sample(&trace, 3, 10);
 	assert_trace(&trace, "[unknown];f 1\n",
-		     "x: 1 packets refer to data lost before them, skipping\n");
+		     "x: 1 packet refers to data lost before it, skipping\n");
 }
 
 static void a_reused_tid_has_its_name_of_the_time(void **state _unused_)
@@ -260,8 +260,8 @@ static void a_slice_that_does_not_end_ends_with_the_trace(void **state _unused_)
 	put_event(&trace, 10, 9, "open");
 	put_event(&trace, 40, 8, NULL);
 	assert_trace(&trace, "worker;open 30\n",
-		     "x: 1 slices were still open at the end\n"
-		     "x: 1 events do not match others, skipping\n");
+		     "x: 1 slice was still open at the end\n"
+		     "x: 1 event does not match others, skipping\n");
 }
 
 static void times_may_be_steps_of_a_clock_of_the_sequence(void **state _unused_)
@@ -445,7 +445,7 @@ static void a_stack_of_a_slice_is_no_sample(void **state _unused_)
 	put(&event, 56, 1);
 	put_packet(&trace, 3, NEEDED, 15, EVENT, &event);
 	put_event(&trace, 20, 99, NULL);
-	assert_trace(&trace, "worker;f 1\n", "x: 1 call stacks of slices, not samples, skipping\n");
+	assert_trace(&trace, "worker;f 1\n", "x: 1 call stack of slices, not samples, skipping\n");
 }
 
 /* A slice as Chrome's older versions wrote it: at its end, with its duration. */

@@ -303,7 +303,7 @@ static void a_malformed_record_ends_its_block(void **state _unused_)
 		read_bytes(&bytes, &result);
 		assert_int_equal(timeline_count_zone(result.timeline), 100 - 32);
 		assert_non_null(strstr(result.warnings.data, "x: 32 zones were overwritten"));
-		assert_non_null(strstr(result.warnings.data, "x: 1 blocks are malformed"));
+		assert_non_null(strstr(result.warnings.data, "x: 1 block is malformed"));
 		assert_int_equal(result.counts.skipped, 1);
 		builder_release(&result);
 	}

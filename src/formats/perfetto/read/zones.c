@@ -329,8 +329,8 @@ int perfetto_slices_finish(struct perfetto_slices *slices)
 		return err;
 	slices->num_skipped += finisher.open.num_strays;
 	if (finisher.open.num_unterminated)
-		import_warn(slices->trace->import, "%llu slices were still open at the end",
-			    (unsigned long long)finisher.open.num_unterminated);
+		import_warn_counted(slices->trace->import, finisher.open.num_unterminated,
+				    "{slice was|slices were} still open at the end");
 	/* The next step takes memory, too. */
 	array_release(&slices->events);
 	array_release(&slices->attributes);
