@@ -5,7 +5,14 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
+#include "base/clock.h"
 #include "base/confinement.h"
+
+/*
+ * A request may send several signals: timeout(1) signals the program and then its group, systemd
+ * may send SIGHUP right after SIGTERM. A person takes longer to press Ctrl-C again.
+ */
+#define SAME_REQUEST_NS (250 * NS_PER_MS)
 
 /*
  * Signals are received by a thread of their own that waits for them, not by handlers: nothing is
@@ -43,6 +50,7 @@ static void die(const struct stop_request *stop_request, int number)
 static void *take_signals(void *context)
 {
 	struct stop_request *stop_request = context;
+	uint64_t first_ns = 0;
 
 	/* This thread is older than the command, which keeps all rights. */
 	(void)!confinement_keep_sampling_rights(false);
@@ -51,8 +59,12 @@ static void *take_signals(void *context)
 
 		if (number < 0)
 			continue;
-		if (atomic_load(&stop_request->first_signal))
+		if (atomic_load(&stop_request->first_signal)) {
+			if (clock_now_ns() - first_ns < SAME_REQUEST_NS)
+				continue;
 			die(stop_request, number);
+		}
+		first_ns = clock_now_ns();
 		atomic_store(&stop_request->first_signal, number);
 		(void)!eventfd_write(stop_request->event_fd,
 				     1); /* cannot fail: it is written once */

@@ -1,7 +1,15 @@
 /* The first signal asks to stop, the second one ends. Each test is in a process of its own, as signals are the process's. */
+#include "base/clock.h"
+
+#include <stdatomic.h>
+
+static _Atomic uint64_t fake_now_ns = 1000 * NS_PER_SECOND;
+
 #define outputs_abandon note_abandoned
+#define clock_now_ns()  fake_now_ns
 #include "cli/record/stop_request.c"
 #undef outputs_abandon
+#undef clock_now_ns
 
 #include "unit.h"
 
@@ -95,6 +103,7 @@ static void end(void)
 	require(stop_request);
 	kill(getpid(), SIGINT);
 	require(is_readable(stop_request_get_fd(stop_request), 60000));
+	fake_now_ns += 250 * NS_PER_MS;
 	kill(getpid(), SIGTERM);
 	for (;;)
 		pause();
@@ -107,6 +116,41 @@ static void the_second_signal_ends_the_program(void **state _unused_)
 
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+static bool is_pending(int number)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && sigismember(&pending, number);
+}
+
+static void go_on(void)
+{
+	struct stop_request *stop_request = stop_request_new(NULL);
+	static const int more[] = {SIGTERM, SIGHUP, SIGINT};
+
+	require(stop_request);
+	kill(getpid(), SIGTERM);
+	require(is_readable(stop_request_get_fd(stop_request), 60000));
+	fake_now_ns += 249 * NS_PER_MS;
+	for (size_t i = 0; i < ARRAY_LENGTH(more); i++) {
+		kill(getpid(), more[i]);
+		while (is_pending(more[i]))
+			usleep(1000);
+	}
+	require(stop_request_get_signal(stop_request) == SIGTERM);
+	stop_request_free(stop_request);
+	_exit(3);
+}
+
+/* timeout(1) signals the program, and then all of its group. */
+static void signals_at_one_time_are_one_request(void **state _unused_)
+{
+	int status = run(go_on);
+
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 3);
 }
 
 static void ignore(void)
@@ -205,6 +249,7 @@ static void end_with_outputs(void)
 
 	kill(getpid(), SIGINT);
 	require(is_readable(stop_request_get_fd(stop_request), 60000));
+	fake_now_ns += NS_PER_SECOND;
 	kill(getpid(), SIGINT);
 	for (;;)
 		pause();
@@ -231,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_signal_requests_a_stop),
 		cmocka_unit_test(the_second_signal_ends_the_program),
+		cmocka_unit_test(signals_at_one_time_are_one_request),
 		cmocka_unit_test(an_ignored_signal_stays_ignored),
 		cmocka_unit_test(an_ignored_interrupt_is_a_request),
 		cmocka_unit_test(a_command_starts_as_if_we_were_not_there),
