@@ -300,6 +300,12 @@ static bool is_unsettled(const struct publisher *publisher, const struct process
 	       mapping->since > published->settled_version;
 }
 
+/*
+ * The walk compares addresses below this one only. The vsyscall page is above: the kernel emulates it,
+ * so that no thread runs there.
+ */
+#define END_OF_USER_CODE (1ull << 63)
+
 static int describe_all(struct publisher *publisher, const struct process *process,
 			size_t *ret_count)
 {
@@ -308,6 +314,8 @@ static int describe_all(struct publisher *publisher, const struct process *proce
 	uint32_t generated_flags = choose_generated_flags(publisher, process);
 
 	publisher->scratch.length = 0;
+	while (count && mappings[count - 1].start >= END_OF_USER_CODE)
+		count--;
 	for (size_t i = 0; i < count; i++) {
 		struct unwind_mapping *record = array_add(&publisher->scratch);
 		struct published_code *code = NULL;

@@ -286,6 +286,22 @@ static void mappings_are_published_by_pid(void **state)
 	assert_int_equal(count_dropped(scene), 0);
 }
 
+/* With it, the search would miss the mapping before it: that of the vdso. */
+static void the_vsyscall_page_is_not_published(void **state)
+{
+	struct scene *scene = *state;
+
+	add_mapped(scene, PID, 2);
+	on_mmap(scene->fixture, 102, PID, 0xffffffffff600000, 0xffffffffff601000, "[vsyscall]");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].num_mappings, 2);
+	assert_int_equal(get_mapping(scene, PID, 1).start, 0x20000);
+	add_mapped(scene, CHILD, 0);
+	on_mmap(scene->fixture, 102, CHILD, 0xffffffffff600000, 0xffffffffff601000, "[vsyscall]");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[CHILD].num_mappings, 0);
+}
+
 static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 {
 	struct scene *scene = *state;
@@ -1140,6 +1156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(mappings_are_published_by_pid),
+		SCENE_TEST(the_vsyscall_page_is_not_published),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
 		SCENE_TEST(a_stored_table_is_counted),
 		SCENE_TEST(a_file_that_is_opened_later_gets_its_table),
