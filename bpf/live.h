@@ -80,7 +80,7 @@ static __always_inline struct wire_block_key get_block_key(__u64 address)
 	return (struct wire_block_key){.address = address, .memory = read_memory()};
 }
 
-/* The same at each free. Most are of a thread that has freed before. mine: NULL if preempted. */
+/* The same at each free. Mostly the thread has freed before. mine: NULL if preempted. */
 static __always_inline struct wire_block_key find_block_key(struct wire_running *mine,
 							    __u64 address)
 {

@@ -64,7 +64,7 @@ static __always_inline __u64 get_call(struct task_struct *task,
 }
 
 /*
- * The system call of a thread that has left its CPU; 0: none. If a signal or the freezer stops the
+ * The system call of a thread off its CPU; 0: none. If a signal or the freezer stops the
  * thread, its call has ended before, and sys_exit was reported. A tracer stops it before sys_enter,
  * after sys_exit, or within calls that make threads. These are left out, too.
  */

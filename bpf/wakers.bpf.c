@@ -5,7 +5,7 @@
  * when a thread was woken. The thread gets into a run queue after that, so the time is the end of
  * the program. If the wait crosses a period by then, it will be sampled when the thread gets a CPU.
  * In this case the program takes the stacks of the running thread, and stores their number in the
- * note. The wait's sample has the number, by which user space joins the two.
+ * note. The wait's sample has the same number: user space joins the two.
  *
  * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake
  * another one meanwhile: the second wakeup is not recorded. If a stack's table is missing, few

@@ -25,7 +25,7 @@ STACKWIDE_ZONES=$TMPDIR/x.ring "$(dirname "$WORKLOADS")/programs/zones_threads" 
 # The program is killed, which the recording ends with as well.
 STACKWIDE_ZONES=$TMPDIR/x.ring expect_status $((128 + 9)) "$STACKWIDE" record -F 99 --zones "$TMPDIR/x.ring" \
     -o "$TMPDIR/x.pftrace" -- "$TMPDIR/rounds"
-overwritten=$(sed -n 's/.*x\.ring: \([0-9]*\) zones were overwritten.*/\1/p' "$TMPDIR/err")
+overwritten=$(sed -n 's/.*x\.ring: \([0-9,]*\) zones\{0,1\} w.* overwritten.*/\1/p' "$TMPDIR/err" | tr -d ,)
 "$STACKWIDE" convert "$TMPDIR/x.pftrace" -o "$TMPDIR/back.zones"
 found=$(grep -c '^ZONE_START' "$TMPDIR/back.zones")
 ((found + ${overwritten:-0} == 100000)) ||

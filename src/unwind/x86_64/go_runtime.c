@@ -190,8 +190,8 @@ bool go_runtime_find_copy(const struct objfile *objfile, uint64_t elf_address,
 }
 
 /*
- * The offset from the thread pointer of the word that is loaded here: by mov %fs:number,register,
- * or with a register that has the number, which linkers make of code for shared libraries.
+ * The thread-pointer offset of a load at the start of the code: mov %fs:number,register, or with the
+ * number in a register, as linkers write it for code of shared libraries.
  */
 static bool read_tls_offset(const uint8_t *code, size_t size, int32_t *ret)
 {
@@ -208,7 +208,7 @@ static bool read_tls_offset(const uint8_t *code, size_t size, int32_t *ret)
 	return false;
 }
 
-/* The offset of the word that is compared here: cmp number(%rbx),%rax, either way round. */
+/* The offset of a comparison at the start of the code: cmp number(%rbx),%rax, either way round. */
 static bool read_compared_offset(const uint8_t *code, size_t size, int32_t *ret)
 {
 	if (size < 7 ||
