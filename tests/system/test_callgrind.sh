@@ -1,7 +1,9 @@
 #!/bin/bash
 # What callgrind recorded is read as its own reader reads it: every function costs itself the same,
 # for every event, and so does what one costs with all that it calls, unless it calls itself.
-# runs: beside others
+# A probe that another test sets in malloc() would end a program under valgrind: it translates the
+# probe's instruction too.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_command valgrind
 need_command callgrind_annotate
